@@ -1,0 +1,92 @@
+"""What is done to environments, each story once a run; the tests look at what the stories saw.
+
+Most of a story is waiting (the provider waits half a minute for each queue attribute), so they run side by side.
+"""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import product
+
+from lab import Environment, Lab, Refused
+from readback import Account
+
+APPS = ("producer", "consumer", "payments")
+COMBINATIONS = list(product((False, True), repeat=3))
+
+
+def flags(*enabled: str) -> dict[str, bool]:
+    return {f"enable_{app}": app in enabled for app in APPS}
+
+
+def combination_id(combination: tuple[bool, bool, bool]) -> str:
+    """producer-consumer for (True, True, False); all-pooled where nothing is dedicated."""
+    return "-".join(app for app, on in zip(APPS, combination) if on) or "all-pooled"
+
+
+@dataclass
+class Life:
+    """An environment made, left alone, and taken away."""
+
+    closing: str
+    resources: list[str]
+    outputs: dict
+    account: dict
+    second_apply: str
+    destroyed: str
+    left: dict
+
+
+def live(lab: Lab, environment: Environment) -> Life:
+    account = Account(lab.aws, environment.tenant_id, environment.region)
+    closing = environment.apply()
+    return Life(
+        closing=closing,
+        resources=environment.resources(),
+        outputs=environment.outputs(),
+        account=account.everything(),
+        second_apply=environment.apply(),
+        destroyed=environment.destroy(),
+        left=account.everything(),
+    )
+
+
+def refusal(action) -> str:
+    """The words with which Terraform refused, on one line; it is an error of the story if it did not."""
+    try:
+        action()
+    except Refused as refused:
+        return " ".join(str(refused).replace("│", " ").split())
+    raise AssertionError("Terraform did not refuse")
+
+
+@dataclass
+class Stories:
+    lab: Lab
+    workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=6))
+    told: dict[str, Future] = field(default_factory=dict)
+
+    def tell(self, name: str, story, *arguments) -> None:
+        self.told[name] = self.workers.submit(story, *arguments)
+
+    def hear(self, name: str):
+        """What the story saw; its exception if it failed."""
+        return self.told[name].result()
+
+    def begin(self) -> None:
+        """The pool first, since every other environment may use it; then all the others."""
+        import moves
+        import places
+
+        pool = self.lab.environment("pool-1", **flags(*APPS))
+        self.pool = pool
+        self.pool_closing = pool.apply()
+        self.pool_account = Account(self.lab.aws, "pool-1").everything()
+        for name, story in (moves.STORIES | places.STORIES).items():
+            self.tell(name, story, self.lab)
+        for combination in COMBINATIONS:
+            enabled = dict(zip((f"enable_{app}" for app in APPS), combination))
+            environment = self.lab.environment(f"t-{combination_id(combination)}", **enabled)
+            self.tell(combination_id(combination), live, self.lab, environment)
+
+    def end(self) -> None:
+        self.workers.shutdown(wait=True, cancel_futures=True)

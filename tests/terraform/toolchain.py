@@ -1,0 +1,145 @@
+"""Finds Terraform and the AWS provider on this machine, and says plainly what cannot be had.
+
+Terraform: $TERRAFORM, else `terraform` or `tofu` on the PATH, else .cache/bin/tofu, else OpenTofu is built from its Go
+module into .cache/bin.
+Provider: a configuration that the user has made (TF_CLI_CONFIG_FILE, ~/.terraformrc) counts as it is; else a mirror folder
+from TF_PLUGIN_MIRROR, else one found on this machine; else Terraform is left to ask its registry.
+
+Usage: toolchain.py init FOLDER   copies the module to FOLDER, initialises it and validates it
+Exit codes: 0 done; 1 the module is at fault; 3 Terraform or the provider is not to be had here.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULE = ROOT / "terraform" / "modules" / "tenant-apps"
+CACHE = ROOT / ".cache"
+TOFU = "github.com/opentofu/opentofu/cmd/tofu@v1.10.10"
+REGISTRIES = ("registry.terraform.io", "registry.opentofu.org")
+PROVIDER = "hashicorp/aws"
+# Where machine images and packages put a mirror. Other places: TF_PLUGIN_MIRROR.
+SEARCHED = ("/opt", "/usr/local", "/usr/share", "/usr/lib", "/srv", "/var/lib", str(Path.home()))
+
+
+class Missing(Exception):
+    """Something that the machine lacks, with what to do about it."""
+
+
+@cache
+def terraform() -> str:
+    """Path of the Terraform or OpenTofu to use; raises Missing."""
+    asked = os.environ.get("TERRAFORM")
+    if asked:
+        found = shutil.which(asked)
+        if not found:
+            raise Missing(f"TERRAFORM={asked} is not a program")
+        return found
+    found = shutil.which("terraform") or shutil.which("tofu")
+    if found:
+        return found
+    built = CACHE / "bin" / "tofu"
+    if not built.exists():
+        if not shutil.which("go"):
+            raise Missing("neither terraform nor tofu is installed, and without go OpenTofu cannot be built: install one of the three")
+        print(f"toolchain: building {TOFU} (some minutes, once)", file=sys.stderr)
+        done = subprocess.run(["go", "install", TOFU], env={**os.environ, "GOBIN": str(built.parent)})
+        if done.returncode:
+            raise Missing(f"neither terraform nor tofu is installed, and `go install {TOFU}` failed (above)")
+    return str(built)
+
+
+def _is_mirror(folder: Path) -> bool:
+    return any((folder / registry / PROVIDER).is_dir() for registry in REGISTRIES)
+
+
+def _mirror() -> Path | None:
+    asked = os.environ.get("TF_PLUGIN_MIRROR")
+    if asked:
+        if not _is_mirror(Path(asked)):
+            raise Missing(f"TF_PLUGIN_MIRROR={asked} has no {REGISTRIES[0]}/{PROVIDER} below it")
+        return Path(asked)
+    for top in SEARCHED:
+        done = subprocess.run(
+            ["find", top, "-maxdepth", "8", "-path", ROOT, "-prune", "-o",
+             "-type", "d", "-path", f"*/registry.*/{PROVIDER}", "-print", "-quit"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        if done.stdout.strip():
+            return Path(done.stdout.strip()).parents[2]
+    return None
+
+
+@cache
+def cli_config() -> str | None:
+    """Path of the CLI configuration to run with; None: Terraform's own defaults (its registry)."""
+    asked = os.environ.get("TF_CLI_CONFIG_FILE")
+    if asked and Path(asked).is_file():
+        return asked
+    if (Path.home() / ".terraformrc").is_file():
+        return str(Path.home() / ".terraformrc")
+    mirror = _mirror()
+    if mirror is None:
+        return None
+    # OpenTofu asks for the same provider under another registry's name: both names lead to what the mirror has. Only the
+    # last part of a path may be a link, Terraform looks into no other.
+    have = next(registry for registry in REGISTRIES if (mirror / registry / PROVIDER).is_dir())
+    ours = CACHE / "terraform" / "mirror"
+    source = mirror / have / PROVIDER
+    for registry in REGISTRIES:
+        for package in (*source.glob("*/*_*"), *source.glob("*.zip")):
+            link = ours / registry / PROVIDER / package.relative_to(source)
+            if link.is_symlink() and link.readlink() == package:
+                continue
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.unlink(missing_ok=True)
+            link.symlink_to(package)
+    config = CACHE / "terraform" / "mirror.tfrc"
+    config.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{ours}"\n  }}\n}}\n')
+    return str(config)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment to run Terraform in: ours, less what a developer has set for other work."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("TF_", "AWS_"))}
+    config = cli_config()
+    if config:
+        kept["TF_CLI_CONFIG_FILE"] = config
+    return {**kept, "TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1", "AWS_EC2_METADATA_DISABLED": "true", **more}
+
+
+def init(folder: Path) -> None:
+    """Copies the module to `folder` and initialises it there; raises Missing when the provider cannot be had."""
+    binary = terraform()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for file in MODULE.glob("*.tf"):
+        shutil.copy(file, folder)
+    done = subprocess.run([binary, "init", "-input=false", "-no-color"], cwd=folder, env=environment(), capture_output=True, text=True)
+    if done.returncode:
+        raise Missing(
+            "the AWS provider cannot be had: no mirror on this machine (TF_PLUGIN_MIRROR names one) and "
+            f"`{Path(binary).name} init` failed:\n{done.stdout}{done.stderr}"
+        )
+
+
+def main() -> int:
+    if len(sys.argv) != 3 or sys.argv[1] != "init":
+        print(__doc__, file=sys.stderr)
+        return 2
+    folder = Path(sys.argv[2]).resolve()
+    try:
+        init(folder)
+        binary = terraform()
+    except Missing as missing:
+        print(f"toolchain: {missing}", file=sys.stderr)
+        return 3
+    return subprocess.run([binary, "validate", "-no-color"], cwd=folder, env=environment()).returncode and 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
