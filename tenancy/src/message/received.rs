@@ -1,0 +1,1 @@
+//! Reading a message from SQS.
