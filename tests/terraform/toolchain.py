@@ -5,7 +5,8 @@ module into .cache/bin.
 Provider: a configuration that the user has made (TF_CLI_CONFIG_FILE, ~/.terraformrc) counts as it is; else a mirror folder
 from TF_PLUGIN_MIRROR, else one found on this machine; else Terraform is left to ask its registry.
 
-Usage: toolchain.py init FOLDER   copies the module to FOLDER, initialises it and validates it
+Usage: toolchain.py which          prints the path of Terraform
+       toolchain.py init FOLDER    copies the module to FOLDER, initialises it and validates it
 Exit codes: 0 done; 1 the module is at fault; 3 Terraform or the provider is not to be had here.
 """
 
@@ -128,13 +129,17 @@ def init(folder: Path) -> None:
 
 
 def main() -> int:
-    if len(sys.argv) != 3 or sys.argv[1] != "init":
+    command, arguments = sys.argv[1:2], sys.argv[2:]
+    if (command, len(arguments)) not in ((["which"], 0), (["init"], 1)):
         print(__doc__, file=sys.stderr)
         return 2
-    folder = Path(sys.argv[2]).resolve()
     try:
-        init(folder)
         binary = terraform()
+        if command == ["which"]:
+            print(binary)
+            return 0
+        folder = Path(arguments[0]).resolve()
+        init(folder)
     except Missing as missing:
         print(f"toolchain: {missing}", file=sys.stderr)
         return 3

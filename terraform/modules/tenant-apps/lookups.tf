@@ -66,8 +66,7 @@ locals {
   has_queue   = var.enable_consumer || local.keeps_queue
   has_table   = var.enable_consumer || local.keeps_table
 
-  still_registered = anytrue([
-    for value in nonsensitive(flatten(data.aws_ssm_parameters_by_path.own[*].values)) : endswith(value, ":${local.name}") || endswith(value, ":table/${local.name}")
-  ])
-  still_protected = anytrue(data.aws_dynamodb_table.own[*].deletion_protection_enabled)
+  registered_on    = var.drop_dedicated_resources ? nonsensitive(data.aws_ssm_parameters_by_path.own[0].values) : []
+  still_registered = anytrue([for arn in local.registered_on : endswith(arn, ":${local.name}") || endswith(arn, ":table/${local.name}")])
+  still_protected  = anytrue(data.aws_dynamodb_table.own[*].deletion_protection_enabled)
 }
