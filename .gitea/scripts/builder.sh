@@ -5,6 +5,7 @@
 # find_builder sets `builder` (buildx, buildkit or buildah) and, for the first two, `docker` to a client with a daemon
 # that answers. IMAGE_BUILDER chooses one of the three by name. A newer docker client without its buildx plugin cannot
 # build, while an older one further down PATH may.
+# shellcheck disable=SC2034  # set for the caller
 find_builder() {
     local want=${IMAGE_BUILDER:-} client major found
     builder='' docker=''

@@ -6,6 +6,9 @@
 # The shape of an image tag. Flux's ImagePolicy objects have the same pattern; a test holds them against each other.
 TAG_PATTERN='^prd-[0-9]{8}T[0-9]{6}Z$'
 
+# How skopeo, old and new, tells that the registry answered and has no such repository or tag.
+NOT_THERE='name unknown|repository name not known|manifest unknown|status code from registry 404'
+
 fail() { echo "${0##*/}: $*" >&2; exit 1; }
 say() { echo "${0##*/}: $*" >&2; }
 
@@ -48,7 +51,7 @@ image_tags() {
     local flags answer
     mapfile -t flags < <(skopeo_flags)
     if ! answer=$(skopeo list-tags "${flags[@]}" "docker://$1" 2>&1); then
-        if grep -qiE 'name[ _]unknown|repository name not known' <<<"$answer"; then return 0; fi
+        if grep -qE "$NOT_THERE" <<<"$answer"; then return 0; fi
         fail "cannot list the tags of $1: $answer"
     fi
     # Names of tags are digits in one fixed place, so the order of bytes is the order of time.
