@@ -47,7 +47,7 @@ module's: an id is a header's value, a namespace, a path in Parameter Store and 
   {{- fail (printf "%s.service.enabled is false, but its route needs the Service: set %s.ingress.enabled to false as well" $at $at) -}}
 {{- end -}}
 {{- if $app.routed -}}
-  {{- include "tenant.check.route" . -}}
+  {{- $_ := include "tenant.check.route" . -}}
 {{- end -}}
 {{- end -}}
 

@@ -1,7 +1,7 @@
 {{/* Refusals about the release as a whole: dict root, plan. */}}
 {{- define "tenant.check.release" -}}
 {{- $values := .root.Values -}}
-{{- include "tenant.account" .root -}}
+{{- $_ := include "tenant.account" .root -}}
 {{- $dedicated := list -}}
 {{- $first := "" -}}
 {{- range $name, $app := .plan.apps -}}
@@ -22,7 +22,7 @@
     {{- fail (printf "commonLabels must not set %s: it is the chart's own" $key) -}}
   {{- end -}}
 {{- end -}}
-{{- include "tenant.check.loadbalancer" .root -}}
+{{- $_ := include "tenant.check.loadbalancer" .root -}}
 {{- with $values.infra -}}
   {{- if .enabled -}}
     {{- if and .destroyResourcesOnDeletion (eq (toString .deletionProtection) "true") -}}

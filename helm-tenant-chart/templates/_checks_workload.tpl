@@ -30,9 +30,9 @@
 {{- if le (int $app.shutdown.timeoutSeconds) (add (int $app.shutdown.drainDelaySeconds) (int $app.shutdown.requestTimeoutSeconds)) -}}
   {{- fail (printf "%s.shutdown.timeoutSeconds is %v and must be more than drainDelaySeconds %v and requestTimeoutSeconds %v together, so that the last request can end" $at $app.shutdown.timeoutSeconds $app.shutdown.drainDelaySeconds $app.shutdown.requestTimeoutSeconds) -}}
 {{- end -}}
-{{- include "tenant.check.scaling" . -}}
-{{- include "tenant.check.budget" . -}}
-{{- include "tenant.check.env" . -}}
+{{- $_ := include "tenant.check.scaling" . -}}
+{{- $_ := include "tenant.check.budget" . -}}
+{{- $_ := include "tenant.check.env" . -}}
 {{- end -}}
 
 {{/* The scalers of an app. */}}

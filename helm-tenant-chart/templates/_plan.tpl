@@ -16,7 +16,7 @@ merged over appDefaults, and
 }}. Apps that neither run nor are routed are left out. Refuses what contradicts itself (see _checks.tpl).
 */}}
 {{- define "tenant.plan" -}}
-{{- include "tenant.check.id" . -}}
+{{- $_ := include "tenant.check.id" . -}}
 {{- $tenant := .Values.tenantId -}}
 {{- $pool := hasPrefix "pool-" $tenant -}}
 {{- $apps := dict -}}
@@ -25,7 +25,7 @@ merged over appDefaults, and
 {{- range $name, $given := .Values.apps -}}
   {{- if not (kindIs "invalid" $given) -}}
     {{- $app := deepCopy $.Values.appDefaults -}}
-    {{- include "tenant.merge" (dict "base" $app "over" $given "drops" false) -}}
+    {{- $_ := include "tenant.merge" (dict "base" $app "over" $given "drops" false) -}}
     {{- $routed := ternary (not $pool) $app.ingress.enabled (kindIs "invalid" $app.ingress.enabled) -}}
     {{- $_ := set $homes $name $app.envId -}}
     {{- if and (not $app.enabled) (or $routed $given.envId) -}}
@@ -40,7 +40,7 @@ merged over appDefaults, and
             "routed" $routed
             "serviced" $serviced
             "namespace" (ternary $tenant $app.envId $app.enabled)) $app -}}
-      {{- include "tenant.check.app" (dict "root" $ "app" $app "pool" $pool) -}}
+      {{- $_ := include "tenant.check.app" (dict "root" $ "app" $app "pool" $pool) -}}
       {{- if $app.dedicated -}}
         {{- $_ = set $app "selector" (include "tenant.selector" (dict "root" $ "app" $app) | fromYaml) -}}
         {{- $scaler := ternary "hpa" (ternary "keda" "" $app.keda.enabled) $app.autoscaling.enabled -}}
@@ -60,7 +60,7 @@ merged over appDefaults, and
               "tag" (default $.Chart.AppVersion $tag)
               "imageRef" (printf "%s:%s" (default $name $app.image.repository) (default $.Chart.AppVersion $tag))
               "plain" $plain) $app -}}
-        {{- include "tenant.check.dedicated" (dict "root" $ "app" $app) -}}
+        {{- $_ := include "tenant.check.dedicated" (dict "root" $ "app" $app) -}}
       {{- else -}}
         {{- /* The pool's release has a name of its own, so two of the three labels must do. */ -}}
         {{- $_ = set $app "selector" (dict "app.kubernetes.io/name" (printf "%s-%s" $.Chart.Name $name) "app" (printf "%s-%s" $app.envId $name)) -}}
@@ -71,7 +71,7 @@ merged over appDefaults, and
 {{- end -}}
 {{- $plan := dict "tenant" $tenant "pool" $pool "apps" $apps -}}
 {{- $_ := set $plan "poolId" (ternary $tenant (include "tenant.poolid" (dict "root" . "pools" $pools "homes" $homes)) $pool) -}}
-{{- include "tenant.check.release" (dict "root" . "plan" $plan) -}}
+{{- $_ := include "tenant.check.release" (dict "root" . "plan" $plan) -}}
 {{- toJson $plan -}}
 {{- end -}}
 
@@ -90,7 +90,7 @@ context, a measure of the autoscaler), a null takes it away.
     {{- end -}}
   {{- else if and (kindIs "map" $value) (kindIs "map" (get $base $key)) -}}
     {{- $here := has $key (list "resources" "securityContext" "podSecurityContext" "autoscaling" "podDisruptionBudget") -}}
-    {{- include "tenant.merge" (dict "base" (get $base $key) "over" $value "drops" (or $drops $here)) -}}
+    {{- $_ := include "tenant.merge" (dict "base" (get $base $key) "over" $value "drops" (or $drops $here)) -}}
   {{- else -}}
     {{- $_ := set $base $key $value -}}
   {{- end -}}
