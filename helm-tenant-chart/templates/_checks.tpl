@@ -4,13 +4,13 @@ module's: an id is a header's value, a namespace, a path in Parameter Store and 
 */}}
 {{- define "tenant.check.id" -}}
 {{- $id := .Values.tenantId -}}
-{{- if not $id -}}
+{{- if or (kindIs "invalid" $id) (eq (toString $id) "") -}}
   {{- fail "tenantId is missing: say which tenant or pool this release deploys, for example --set tenantId=acme" -}}
 {{- end -}}
 {{- if not (kindIs "string" $id) -}}
   {{- fail (printf "tenantId was read as the %s %v: put it in quotes (a tenant's id starts with a letter)" (kindOf $id) $id) -}}
 {{- end -}}
-{{- if not (regexMatch "^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$" $id) -}}
+{{- if not (regexMatch "^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$" (toString $id)) -}}
   {{- fail (printf "tenantId %q must be 1 to 40 small letters a-z, digits and dashes, start with a letter and not end with a dash" $id) -}}
 {{- end -}}
 {{- if contains "--" $id -}}

@@ -17,7 +17,11 @@ merged over appDefaults, and
 */}}
 {{- define "tenant.plan" -}}
 {{- $_ := include "tenant.check.id" . -}}
-{{- $tenant := .Values.tenantId -}}
+{{- $tenant := default "" .Values.tenantId -}}
+{{- if not $tenant -}}
+  {{- /* Only `helm lint` comes here, which goes on after a refusal: there is nothing to look at then. */ -}}
+  {{- toJson (dict "tenant" "" "pool" false "poolId" "" "apps" dict) -}}
+{{- else -}}
 {{- $pool := hasPrefix "pool-" $tenant -}}
 {{- $apps := dict -}}
 {{- $pools := dict -}}
@@ -73,6 +77,7 @@ merged over appDefaults, and
 {{- $_ := set $plan "poolId" (ternary $tenant (include "tenant.poolid" (dict "root" . "pools" $pools "homes" $homes)) $pool) -}}
 {{- $_ := include "tenant.check.release" (dict "root" . "plan" $plan) -}}
 {{- toJson $plan -}}
+{{- end -}}
 {{- end -}}
 
 {{/*
