@@ -58,22 +58,30 @@ class Api:
         if body is not None:
             headers["Content-Type"] = content
             data = json.dumps(body)
-        for fresh in (False, True):  # the proxy may have closed an idle connection
-            connection = self._connection(fresh)
-            try:
-                connection.request(method, path, data, headers)
-                answer = connection.getresponse()
-                text = answer.read()
+        answer, text = self._exchange(method, path, data, headers)
+        for _ in range(30):  # the server asks to come back: over its limits, or a custom resource is being set up
+            if answer.status != 429:
                 break
-            except (http.client.HTTPException, ConnectionError):
-                if fresh:
-                    raise
+            time.sleep(float(answer.headers.get("Retry-After", "1")))
+            answer, text = self._exchange(method, path, data, headers)
         self._local.warnings = answer.headers.get_all("Warning") or []
         decoded = json.loads(text) if text[:1] in (b"{", b"[") else text.decode()
         if answer.status >= 300:
             message = decoded.get("message", "") if isinstance(decoded, dict) else decoded
             raise ApiError(answer.status, message)
         return decoded
+
+    def _exchange(self, method: str, path: str, data: str | None, headers: dict) -> tuple[http.client.HTTPResponse, bytes]:
+        for fresh in (False, True):  # the proxy may have closed an idle connection
+            connection = self._connection(fresh)
+            try:
+                connection.request(method, path, data, headers)
+                answer = connection.getresponse()
+                return answer, answer.read()
+            except (http.client.HTTPException, ConnectionError):
+                if fresh:
+                    raise
+        raise AssertionError("unreachable")
 
     @property
     def warnings(self) -> list[str]:
@@ -133,7 +141,7 @@ class Api:
         path = self.path(object_) + "/status"
         self.call("PATCH", path, {"status": status}, "application/merge-patch+json")
 
-    def list(self, version: str, kind: str, namespace: str, **query: str) -> list[dict]:
+    def objects(self, version: str, kind: str, namespace: str, **query: str) -> list[dict]:
         stub = {"apiVersion": version, "kind": kind, "metadata": {"namespace": namespace}}
         items = self.call("GET", self.path(stub, None), **query)["items"]
         return [{"apiVersion": version, "kind": kind} | item for item in items]
@@ -145,7 +153,7 @@ class Api:
             if not kind["namespaced"] or kind["kind"] in NOT_OF_A_RELEASE:
                 continue
             for namespace in namespaces:
-                found += self.list(kind["apiVersion"], kind["kind"], namespace)
+                found += self.objects(kind["apiVersion"], kind["kind"], namespace)
         return found
 
     def _connection(self, fresh: bool) -> http.client.HTTPConnection:

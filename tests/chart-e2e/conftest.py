@@ -7,8 +7,10 @@ from typing import Iterator
 import pytest
 import yaml
 
+pytest.register_assert_rewrite("api", "compare", "releases")
+
 import node as stand_in
-from api import Api
+from api import Api, ApiError, eventually
 from controlplane import ROOT, ControlPlane
 from helm import Helm
 from releases import Releases
@@ -57,14 +59,32 @@ def releases(api, helm) -> Iterator[Releases]:
 
 
 def _define_custom_resources(api: Api) -> None:
+    """Adds our own definitions; a cluster that has the real ones keeps them."""
+    collection = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     for file in sorted((Path(__file__).parent / "crds").glob("*.yaml")):
         definition = yaml.safe_load(file.read_text())
-        if not any(kind["kind"] == definition["spec"]["names"]["kind"] for kind in _kinds_now(api, definition)):
-            path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-            api.call("POST", path, definition, fieldValidation="Strict")
+        name = definition["metadata"]["name"]
+        try:
+            api.call("POST", collection, definition, fieldValidation="Strict")
+        except ApiError as error:
+            if error.status != 409:
+                raise
+
+        def established() -> bool:
+            conditions = api.call("GET", f"{collection}/{name}").get("status", {}).get("conditions") or []
+            return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+
+        eventually(f"{name} is established", established)
+        spec = definition["spec"]
+        path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
+        eventually(f"{name} is served", lambda: _answers(api, path))
 
 
-def _kinds_now(api: Api, definition: dict) -> list[dict]:
-    group, version = definition["spec"]["group"], definition["spec"]["versions"][0]["name"]
-    groups = {each["name"] for each in api.call("GET", "/apis")["groups"]}
-    return api.call("GET", f"/apis/{group}/{version}")["resources"] if group in groups else []
+def _answers(api: Api, path: str) -> bool:
+    try:
+        api.call("GET", path)
+        return True
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        return False

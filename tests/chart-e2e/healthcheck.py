@@ -33,7 +33,7 @@ def verdict(api: Api, pod: dict) -> str | None:
 
 def addresses(api: Api, namespace: str, service: str, port: str | None) -> set[str]:
     """`address:port` of every ready pod behind a Service's port, as Kubernetes itself has found them."""
-    slices = api.list(
+    slices = api.objects(
         "discovery.k8s.io/v1", "EndpointSlice", namespace, labelSelector=f"kubernetes.io/service-name={service}"
     )
     return {

@@ -53,8 +53,8 @@ class Helm:
     def rollback(self, release: str, namespace: str, revision: int) -> None:
         self.run("rollback", release, str(revision), f"--namespace={namespace}", "--wait=watcher", "--timeout=90s")
 
-    def uninstall(self, release: str, namespace: str) -> None:
-        self.run("uninstall", release, f"--namespace={namespace}", "--wait=watcher", "--timeout=90s")
+    def uninstall(self, release: str, namespace: str, *options: str) -> None:
+        self.run("uninstall", release, f"--namespace={namespace}", "--wait=watcher", "--timeout=90s", *options)
 
     def test(self, release: str, namespace: str) -> None:
         self.run("test", release, f"--namespace={namespace}", "--timeout=60s")

@@ -21,7 +21,7 @@ class Node(threading.Thread):
     def __init__(self, api: Api):
         super().__init__(name="node", daemon=True)
         self._api = api
-        self._stop = threading.Event()
+        self._leaving = threading.Event()
         self._addresses = 0
         self.fault: Exception | None = None
 
@@ -29,7 +29,7 @@ class Node(threading.Thread):
         try:
             self._join()
             beats = 0
-            while not self._stop.wait(0.1):
+            while not self._leaving.wait(0.1):
                 if beats % 100 == 0:
                     self._heartbeat()
                 beats += 1
@@ -38,7 +38,7 @@ class Node(threading.Thread):
             self.fault = fault
 
     def leave(self) -> None:
-        self._stop.set()
+        self._leaving.set()
         self.join(timeout=30)
         self._api.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME}})
         if self.fault:
