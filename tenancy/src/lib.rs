@@ -15,7 +15,9 @@
 pub mod arn;
 pub mod aws;
 pub mod config;
+pub mod directory;
 pub mod message;
 pub mod problem;
+pub mod registry;
 pub mod telemetry;
 pub mod tenant;
