@@ -66,6 +66,8 @@ def assert_as_rendered(api: Api, rendered: list[dict]) -> None:
         anew = copy.deepcopy(manifest)
         anew["metadata"]["name"] = "made-anew"
         fresh = api.create(anew, dryRun="All")
+        # A deprecated field, an environment variable given twice, a pod that Pod Security will refuse.
+        wrong += [f"{identity(manifest)}: the server warns: {warning}" for warning in api.warnings]
         if manifest["kind"] == "Deployment" and "replicas" not in manifest["spec"]:
             del fresh["spec"]["replicas"], live["spec"]["replicas"]
         wrong += [f"{identity(manifest)}: {each}" for each in (*lost(manifest, live), *remained(fresh, live))]

@@ -39,6 +39,7 @@ def api(kubeconfig) -> Iterator[Api]:
         node = stand_in.Node(api)
         node.start()
         yield api
+        _delete_namespaces(api)
         node.leave()
     finally:
         api.close()
@@ -88,3 +89,11 @@ def _answers(api: Api, path: str) -> bool:
         if error.status != 404:
             raise
         return False
+
+
+def _delete_namespaces(api: Api) -> None:
+    """Nothing that a release leaves may keep a namespace from going."""
+    path = "/api/v1/namespaces"
+    for each in api.call("GET", path, labelSelector=stand_in.LABEL)["items"]:
+        api.call("DELETE", f"{path}/{each['metadata']['name']}")
+    eventually("the tests' namespaces are gone", lambda: not api.call("GET", path, labelSelector=stand_in.LABEL)["items"])
