@@ -69,4 +69,11 @@ def pod_identity(lab: Lab) -> dict:
     return {"both": both.plan(), "only": only.plan(), "none": refusal(none.plan)}
 
 
-STORIES = {story.__name__: story for story in (china, customer_key, other_settings, no_pool, pod_identity)}
+def services_ground(lab: Lab) -> list[str]:
+    """A tenant of each tier that stays, for the services to run on."""
+    tiers = {"svc-basic": (), "svc-advanced": ("consumer", "payments"), "svc-premium": APPS}
+    return [lab.environment(tenant, **flags(*apps)).apply() for tenant, apps in tiers.items()]
+
+
+WITHOUT_POOL = {story.__name__: story for story in (china, other_settings, no_pool)}
+WITH_POOL = {story.__name__: story for story in (services_ground, customer_key, pod_identity)}

@@ -1,6 +1,7 @@
-"""moto_server with the three things that the module meets on AWS and that moto leaves out.
+"""moto_server with the habits of SQS that the module meets on AWS and that moto lacks.
 
 - RedriveAllowPolicy of a queue is kept and given back (moto drops it, and the provider waits for it).
+- An attribute set to the empty string is gone; one that is not mentioned stays (moto forgets the policy).
 - A deleted queue's name is refused for a while, as SQS does for a minute.
 - ListQueues matches a prefix as text.
 
@@ -45,9 +46,19 @@ def teach(refuse_seconds: float) -> None:
     def list_queues(self, queue_name_prefix):
         return [queue for queue in listed(self, "") if queue.name.startswith(queue_name_prefix or "")]
 
+    queue = models.Queue
+    set_attributes, attributes_of = queue._set_attributes, queue.attributes.fget
+
+    def set_mentioned(self, attributes, now=None):
+        set_attributes(self, {"Policy": getattr(self, "policy", None), **attributes}, now)
+
+    def attributes_present(self):
+        return {name: value for name, value in attributes_of(self).items() if value not in (None, "")}
+
+    queue._set_attributes, queue.attributes = set_mentioned, property(attributes_present)
+    queue.BASE_ATTRIBUTES = [*queue.BASE_ATTRIBUTES, "RedriveAllowPolicy"]
+    queue.redrive_allow_policy = None
     backend.create_queue, backend.delete_queue, backend.list_queues = create_queue, delete_queue, list_queues
-    models.Queue.BASE_ATTRIBUTES = [*models.Queue.BASE_ATTRIBUTES, "RedriveAllowPolicy"]
-    models.Queue.redrive_allow_policy = None
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def refusal(action) -> str:
 @dataclass
 class Stories:
     lab: Lab
-    workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=6))
+    workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=10))
     told: dict[str, Future] = field(default_factory=dict)
 
     def tell(self, name: str, story, *arguments) -> None:
@@ -73,20 +73,29 @@ class Stories:
         return self.told[name].result()
 
     def begin(self) -> None:
-        """The pool first, since every other environment may use it; then all the others."""
+        """Starts every story: those that need no pool at once, the others when there is one."""
         import moves
         import places
 
+        def tell_all(stories: dict) -> None:
+            for name, story in stories.items():
+                self.tell(name, story, self.lab)
+
+        def tell_combinations(pooled: bool) -> None:
+            for combination in COMBINATIONS:
+                if (combination[:2] != (True, True)) == pooled:
+                    enabled = dict(zip((f"enable_{app}" for app in APPS), combination))
+                    environment = self.lab.environment(f"t-{combination_id(combination)}", **enabled)
+                    self.tell(combination_id(combination), live, self.lab, environment)
+
         pool = self.lab.environment("pool-1", **flags(*APPS))
-        self.pool = pool
-        self.pool_closing = pool.apply()
+        self.tell("pool", pool.apply)
+        tell_all(places.WITHOUT_POOL)
+        tell_combinations(pooled=False)
+        self.pool_closing = self.hear("pool")
         self.pool_account = Account(self.lab.aws, "pool-1").everything()
-        for name, story in (moves.STORIES | places.STORIES).items():
-            self.tell(name, story, self.lab)
-        for combination in COMBINATIONS:
-            enabled = dict(zip((f"enable_{app}" for app in APPS), combination))
-            environment = self.lab.environment(f"t-{combination_id(combination)}", **enabled)
-            self.tell(combination_id(combination), live, self.lab, environment)
+        tell_all(moves.STORIES | places.WITH_POOL)
+        tell_combinations(pooled=True)
 
     def end(self) -> None:
         self.workers.shutdown(wait=True, cancel_futures=True)
