@@ -30,6 +30,11 @@ merged over appDefaults, and
   {{- if not (kindIs "invalid" $given) -}}
     {{- $app := deepCopy $.Values.appDefaults -}}
     {{- $_ := include "tenant.merge" (dict "base" $app "over" $given "drops" false) -}}
+    {{- range $section := list "resources" "securityContext" "podSecurityContext" -}}
+      {{- range $key, $value := default dict (get $app $section) -}}
+        {{- if and (kindIs "map" $value) (not $value) -}}{{- $_ := unset (get $app $section) $key -}}{{- end -}}
+      {{- end -}}
+    {{- end -}}
     {{- $routed := ternary (not $pool) $app.ingress.enabled (kindIs "invalid" $app.ingress.enabled) -}}
     {{- $_ := set $homes $name $app.envId -}}
     {{- if and (not $app.enabled) (or $routed $given.envId) -}}
