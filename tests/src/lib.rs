@@ -5,4 +5,5 @@
 // Test support: what cannot go on is a failed test, and says so by a panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+pub mod http;
 pub mod scripted;
