@@ -24,7 +24,7 @@ class Releases:
         self.api, self.helm, self.chart = api, helm, chart
         self._installed: list[tuple[str, str]] = []
         self._namespaces: list[str] = []
-        self._make_namespace(TERRAFORM_NAMESPACE, {})
+        self.make_namespace(TERRAFORM_NAMESPACE, {})
         self._before = {identity(each) for each in api.everything([TERRAFORM_NAMESPACE])}
 
     def values(self, tier: str, tenant: str, pool: str = "pool-1") -> dict:
@@ -43,7 +43,7 @@ class Releases:
         tenant = values["tenantId"]
         pools = {app["envId"] for app in values["apps"].values() if app and "envId" in app}
         for name in {tenant, *pools, namespace or tenant}:
-            self._make_namespace(name, RESTRICTED)
+            self.make_namespace(name, RESTRICTED)
         namespace = namespace or tenant
         if (release, namespace) not in self._installed:
             self._installed.append((release, namespace))
@@ -139,7 +139,8 @@ class Releases:
         except AssertionError:
             raise AssertionError("left over after uninstalling:\n" + "\n".join(self._left)) from None
 
-    def _make_namespace(self, name: str, labels: dict) -> None:
+    def make_namespace(self, name: str, labels: dict) -> None:
+        """Makes the namespace unless it is there; its leftovers count."""
         if name != TERRAFORM_NAMESPACE and name not in self._namespaces:
             self._namespaces.append(name)
         body = {
