@@ -1,1 +1,4 @@
-//! x
+//! Takes events.
+#![allow(dead_code)]
+
+mod batch;

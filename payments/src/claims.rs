@@ -1,0 +1,241 @@
+//! The claim: a payment's own item beside its record, at `message_id` = `payment#ID`.
+//!
+//! It is put on the condition that it does not exist, before the event is sent. So one key has one payment, whoever comes
+//! first of two at once, and a retry finds what it retries. The consumer never touches it; the record that the consumer makes
+//! of the event, at `message_id` = `ID`, is what says that the payment has arrived.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
+use jiff::{SignedDuration, Timestamp};
+use tenancy::arn::TableArn;
+use tenancy::aws::{Fault, fault_of};
+use tenancy::directory::Directory;
+use tenancy::message::id::CLAIM_PREFIX;
+use tenancy::problem::Problem;
+use tenancy::tenant::{Environment, TenantId};
+use uuid::Uuid;
+
+use crate::events;
+use crate::payment::Payment;
+
+/// Attributes of a claim.
+mod name {
+    pub(super) const TENANT_ID: &str = "tenant_id";
+    pub(super) const MESSAGE_ID: &str = "message_id";
+    pub(super) const STATE: &str = "state";
+    pub(super) const DIGEST: &str = "digest";
+    pub(super) const AMOUNT: &str = "amount";
+    pub(super) const CURRENCY: &str = "currency";
+    pub(super) const REFERENCE: &str = "reference";
+    pub(super) const CREATED_AT: &str = "created_at";
+    pub(super) const EXPIRES_AT: &str = "expires_at";
+}
+
+/// The only state that is stored: whether there is a record is asked of the record.
+const REQUESTED: &str = "requested";
+
+/// What became of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The payment is new, and now this request's.
+    New,
+    /// The key was claimed before, for the same payment.
+    Again,
+    /// The key was claimed before, for another amount, currency or reference.
+    Other,
+}
+
+/// A payment as its claim says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) amount: String,
+    pub(crate) currency: String,
+    pub(crate) reference: String,
+    pub(crate) created_at: String,
+}
+
+/// The claims of the tenants that one table has.
+#[derive(Debug, Clone)]
+pub(crate) struct Claims {
+    dynamodb: Client,
+    directory: Directory,
+    environment: Environment,
+    keep_days: Option<u32>,
+}
+
+type Item = HashMap<String, AttributeValue>;
+
+impl Claims {
+    pub(crate) fn new(dynamodb: Client, directory: Directory, environment: Environment, keep_days: Option<u32>) -> Self {
+        Self { dynamodb, directory, environment, keep_days }
+    }
+
+    /// Claims `id` for `payment`, unless it is claimed already.
+    pub(crate) async fn claim(&self, tenant: &TenantId, id: Uuid, payment: &Payment) -> Result<Claim, Problem> {
+        let digest = payment.digest();
+        let item = self.item(tenant, id, payment, &digest);
+        let before = match self.on_table("PutItem", |table| self.put(table, item.clone())).await? {
+            Put::Done => return Ok(Claim::New),
+            Put::Before(Some(before)) => before,
+            // Some stand-ins for DynamoDB do not hand out the item that a condition failed on.
+            Put::Before(None) => match self.on_table("GetItem", |table| self.get(table, tenant, claim_key(id), None)).await? {
+                Some(before) => before,
+                // Gone between the two calls, by its time to live: as if it had never been, to be tried again.
+                None => return Err(Problem::UNAVAILABLE),
+            },
+        };
+        // Also when the put was our own, whose answer was lost on the way: then the digest is the same, and sending goes on.
+        if text(&before, name::DIGEST) == Some(digest.as_str()) { Ok(Claim::Again) } else { Ok(Claim::Other) }
+    }
+
+    /// The payment that was claimed under `id`.
+    pub(crate) async fn find(&self, tenant: &TenantId, id: Uuid) -> Result<Option<Stored>, Problem> {
+        let item = self.on_table("GetItem", |table| self.get(table, tenant, claim_key(id), None)).await?;
+        let Some(item) = item else { return Ok(None) };
+        let stored = || {
+            Some(Stored {
+                amount: text(&item, name::AMOUNT)?.to_owned(),
+                currency: text(&item, name::CURRENCY)?.to_owned(),
+                reference: text(&item, name::REFERENCE)?.to_owned(),
+                created_at: text(&item, name::CREATED_AT)?.to_owned(),
+            })
+        };
+        stored().map(Some).ok_or_else(|| {
+            events::unreadable_claim(id);
+            Problem::Internal
+        })
+    }
+
+    /// Whether the consumer has stored the payment's event.
+    pub(crate) async fn is_recorded(&self, tenant: &TenantId, id: Uuid) -> Result<bool, Problem> {
+        // The key alone: a record's body may have 390,000 bytes and is not needed.
+        let only = Some(name::MESSAGE_ID);
+        let record = self.on_table("GetItem", |table| self.get(table, tenant, id.to_string(), only)).await?;
+        Ok(record.is_some())
+    }
+
+    fn item(&self, tenant: &TenantId, id: Uuid, payment: &Payment, digest: &str) -> Item {
+        let now = Timestamp::now();
+        let text = |value: &str| AttributeValue::S(value.to_owned());
+        let mut item = HashMap::from([
+            (name::TENANT_ID.to_owned(), text(tenant.as_str())),
+            (name::MESSAGE_ID.to_owned(), AttributeValue::S(claim_key(id))),
+            (name::STATE.to_owned(), text(REQUESTED)),
+            (name::DIGEST.to_owned(), text(digest)),
+            (name::AMOUNT.to_owned(), text(payment.amount())),
+            (name::CURRENCY.to_owned(), text(payment.currency())),
+            (name::REFERENCE.to_owned(), text(payment.reference())),
+            (name::CREATED_AT.to_owned(), AttributeValue::S(format!("{now:.3}"))),
+        ]);
+        if let Some(days) = self.keep_days {
+            let expires_at = now.as_second() + SignedDuration::from_hours(24 * i64::from(days)).as_secs();
+            item.insert(name::EXPIRES_AT.to_owned(), AttributeValue::N(expires_at.to_string()));
+        }
+        item
+    }
+
+    async fn put(&self, table: Arc<TableArn>, item: Item) -> Result<Put, Failure> {
+        let put = self.dynamodb.put_item().table_name(table.name()).set_item(Some(item));
+        let put = put
+            .condition_expression("attribute_not_exists(message_id)")
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match put.send().await {
+            Ok(_) => Ok(Put::Done),
+            Err(error) => match error.as_service_error() {
+                Some(refused) if refused.is_conditional_check_failed_exception() => {
+                    Ok(Put::Before(condition_failed_on(error)))
+                }
+                _ => Err(Failure::new(&error)),
+            },
+        }
+    }
+
+    async fn get(&self, table: Arc<TableArn>, tenant: &TenantId, key: String, only: Option<&str>) -> Result<Option<Item>, Failure> {
+        let get = self.dynamodb.get_item().table_name(table.name()).consistent_read(true);
+        let get = get
+            .key(name::TENANT_ID, AttributeValue::S(tenant.as_str().to_owned()))
+            .key(name::MESSAGE_ID, AttributeValue::S(key))
+            .set_projection_expression(only.map(str::to_owned));
+        get.send().await.map(|reply| reply.item).map_err(|error| Failure::new(&error))
+    }
+
+    /// Makes a call to the table of this environment; once more if the parameter now names another one.
+    async fn on_table<T, F>(&self, operation: &'static str, call: impl Fn(Arc<TableArn>) -> F) -> Result<T, Problem>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let table = self.table().await?;
+        let failure = match call(table.clone()).await {
+            Ok(done) => return Ok(done),
+            Err(failure) => failure,
+        };
+        if failure.fault != Fault::Gone {
+            return Err(failure.report(operation));
+        }
+        self.directory.table_is_gone(&self.environment, &table);
+        let next = self.table().await?;
+        if next == table {
+            return Err(failure.report(operation));
+        }
+        call(next).await.map_err(|failure| failure.report(operation))
+    }
+
+    /// Our own parameter may not exist yet, when pods start before Terraform is done; that is not the tenant's error.
+    async fn table(&self) -> Result<Arc<TableArn>, Problem> {
+        self.directory.table(&self.environment).await.map_err(|_| Problem::UNAVAILABLE)
+    }
+}
+
+/// What a conditional put came to: done, or there was an item before.
+enum Put {
+    Done,
+    Before(Option<Item>),
+}
+
+/// A call to DynamoDB that failed.
+struct Failure {
+    fault: Fault,
+    cause: String,
+}
+
+impl Failure {
+    fn new<E>(error: &SdkError<E, HttpResponse>) -> Self
+    where
+        E: std::error::Error + ProvideErrorMetadata + 'static,
+    {
+        Self { fault: fault_of(error), cause: DisplayErrorContext(error).to_string() }
+    }
+
+    /// Logs and counts the failure, and says what the client is told: to come back, unless the request itself was wrong.
+    fn report(self, operation: &'static str) -> Problem {
+        events::table_call_failed(operation, self.fault, &self.cause);
+        match self.fault {
+            Fault::Refused => Problem::Internal,
+            Fault::Denied | Fault::Gone => Problem::Unavailable(Duration::from_secs(5)),
+            Fault::Throttled | Fault::Transient | Fault::NoCredentials => Problem::UNAVAILABLE,
+        }
+    }
+}
+
+fn condition_failed_on(error: SdkError<PutItemError, HttpResponse>) -> Option<Item> {
+    match error.into_service_error() {
+        PutItemError::ConditionalCheckFailedException(refused) => refused.item,
+        _ => None,
+    }
+}
+
+fn claim_key(id: Uuid) -> String {
+    format!("{CLAIM_PREFIX}{id}")
+}
+
+fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name)?.as_s().ok().map(String::as_str)
+}

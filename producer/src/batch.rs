@@ -1,0 +1,151 @@
+//! A batch: a JSON array of 1 to 1,000 events, each kept byte for byte.
+
+use std::fmt;
+
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+use tenancy::problem::Problem;
+
+/// The most events of one batch.
+pub(crate) const MOST_EVENTS: usize = 1_000;
+
+/// The events of a batch, each as it stands in the request.
+#[derive(Debug)]
+pub(crate) struct Batch<'a>(Vec<&'a RawValue>);
+
+impl<'a> Batch<'a> {
+    /// Reads a request's body: 400 for what is no JSON, 422 for JSON that is no batch.
+    pub(crate) fn from_client(bytes: &'a [u8]) -> Result<Self, Problem> {
+        let text = std::str::from_utf8(bytes).map_err(|error| Problem::Body(format!("the body is not UTF-8: {error}")))?;
+        let batch: Self = serde_json::from_str(text).map_err(|error| match (error.classify(), whole(text)) {
+            (Category::Data, Ok(())) => Problem::Unprocessable(error.to_string()),
+            (Category::Data, Err(error)) => Problem::Body(format!("the body is not valid JSON: {error}")),
+            (Category::Eof, _) if text.trim_ascii().is_empty() => {
+                Problem::Body(format!("the body is empty; send a JSON array of 1 to {MOST_EVENTS} events"))
+            }
+            _ => Problem::Body(format!("the body is not valid JSON: {error}")),
+        })?;
+        if batch.0.is_empty() {
+            return Err(Problem::Unprocessable(format!("a batch has 1 to {MOST_EVENTS} events, not 0")));
+        }
+        Ok(batch)
+    }
+
+    /// The JSON of each event, in order.
+    pub(crate) fn events(&self) -> impl ExactSizeIterator<Item = &'a str> {
+        self.0.iter().map(|event| event.get())
+    }
+}
+
+/// Whether all of the text is one JSON value: the first thing that is no batch may come before the first that is no JSON.
+fn whole(text: &str) -> serde_json::Result<()> {
+    serde_json::from_str::<&RawValue>(text).map(drop)
+}
+
+impl<'de> Deserialize<'de> for Batch<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Events)
+    }
+}
+
+struct Events;
+
+impl<'de> Visitor<'de> for Events {
+    type Value = Batch<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a JSON array of 1 to {MOST_EVENTS} events")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut events: A) -> Result<Self::Value, A::Error> {
+        let mut batch = Vec::new();
+        while let Some(event) = events.next_element::<&RawValue>()? {
+            // Ended here rather than counted to the end: ten megabytes can hold five million of `1,`.
+            if batch.len() == MOST_EVENTS {
+                return Err(A::Error::custom(format_args!("a batch has 1 to {MOST_EVENTS} events, this one has more")));
+            }
+            batch.push(event);
+        }
+        Ok(Batch(batch))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn events(json: &str) -> Vec<&str> {
+        Batch::from_client(json.as_bytes()).unwrap().events().collect()
+    }
+
+    fn refused(bytes: &[u8]) -> Problem {
+        Batch::from_client(bytes).unwrap_err()
+    }
+
+    #[test]
+    fn each_event_keeps_its_bytes() {
+        assert_eq!(
+            events("[ {\"b\":1, \"a\" : 2,\"b\":3}\n,\t0.1, 1e400,12345678901234567890123456789012345678901,\"\\u00e9é\",null,[ ],\"\"]"),
+            [
+                r#"{"b":1, "a" : 2,"b":3}"#,
+                "0.1",
+                "1e400",
+                "12345678901234567890123456789012345678901",
+                r#""\u00e9é""#,
+                "null",
+                "[ ]",
+                r#""""#
+            ]
+        );
+    }
+
+    #[test]
+    fn a_batch_has_1_to_1000_events() {
+        let of = |count: usize| format!("[{}]", vec!["1"; count].join(","));
+        assert_eq!(events(&of(1)).len(), 1);
+        assert_eq!(events(&of(1_000)).len(), 1_000);
+        assert_eq!(refused(b"[]"), Problem::Unprocessable("a batch has 1 to 1000 events, not 0".to_owned()));
+        let Problem::Unprocessable(text) = refused(of(1_001).as_bytes()) else { panic!("not a 422") };
+        assert!(text.starts_with("a batch has 1 to 1000 events, this one has more"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_json_is_a_400_and_what_is_no_array_a_422() {
+        for bad in [&b"["[..], b"[1,]", b"[1 2]", b"[1]x", b"{", b"nope", b"[{'a':1}]", b"[\"\x01\"]"] {
+            assert!(matches!(refused(bad), Problem::Body(text) if text.starts_with("the body is not valid JSON:")), "{bad:?}");
+        }
+        for empty in [&b""[..], b" \r\n"] {
+            assert_eq!(refused(empty), Problem::Body("the body is empty; send a JSON array of 1 to 1000 events".to_owned()));
+        }
+        assert!(matches!(refused(b"[\"\xff\"]"), Problem::Body(text) if text.starts_with("the body is not UTF-8:")));
+        for other in ["{}", "1", "\"x\"", "null", r#"{"events":[1]}"#] {
+            let refused = refused(other.as_bytes());
+            assert!(matches!(&refused, Problem::Unprocessable(text) if text.contains("a JSON array of 1 to 1000 events")), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_read_without_recursion() {
+        let deep = format!("[{}{}]", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(events(&deep)[0].len(), 200_000);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_batch_or_a_client_s_error(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            if let Err(problem) = Batch::from_client(&bytes) {
+                prop_assert!(matches!(problem, Problem::Body(_) | Problem::Unprocessable(_)));
+            }
+        }
+
+        #[test]
+        fn any_events_come_out_as_they_went_in(texts in proptest::collection::vec(any::<String>(), 1..20)) {
+            let written: Vec<String> = texts.iter().map(|text| serde_json::to_string(text).unwrap()).collect();
+            let json = format!("[{}]", written.join(" , "));
+            prop_assert_eq!(events(&json), written);
+        }
+    }
+}
