@@ -1,6 +1,7 @@
 """moto_server with the habits of SQS that the module meets on AWS and that moto lacks.
 
 - RedriveAllowPolicy of a queue is kept and given back (moto drops it, and the provider waits for it).
+- A redrive policy comes back as it was sent (moto adds spaces, in which the provider sees a change).
 - An attribute set to the empty string is gone; one that is not mentioned stays (moto forgets the policy).
 - A deleted queue's name is refused for a while, as SQS does for a minute.
 - ListQueues matches a prefix as text.
@@ -9,6 +10,7 @@ Usage: stand_in.py PORT SECONDS   (SECONDS: how long a deleted queue's name stay
 Each refusal is a line on standard output: `refused NAME`.
 """
 
+import json
 import os
 import sys
 import time
@@ -53,7 +55,10 @@ def teach(refuse_seconds: float) -> None:
         set_attributes(self, {"Policy": getattr(self, "policy", None), **attributes}, now)
 
     def attributes_present(self):
-        return {name: value for name, value in attributes_of(self).items() if value not in (None, "")}
+        present = {name: value for name, value in attributes_of(self).items() if value not in (None, "")}
+        if "RedrivePolicy" in present:
+            present["RedrivePolicy"] = json.dumps(json.loads(present["RedrivePolicy"]), separators=(",", ":"))
+        return present
 
     queue._set_attributes, queue.attributes = set_mentioned, property(attributes_present)
     queue.BASE_ATTRIBUTES = [*queue.BASE_ATTRIBUTES, "RedriveAllowPolicy"]

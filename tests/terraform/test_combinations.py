@@ -1,12 +1,10 @@
 """What each combination of flags makes, asked of the account, and that it all goes again."""
 
-import re
-
 import pytest
-import toolchain
 from lab import ACCOUNT, REGION
 from readback import NOTHING
-from stories import APPS, COMBINATIONS, combination_id
+from readme import counts as readme_counts
+from stories import APPS, COMBINATIONS, combination_id, refusal
 
 NO_CHANGE = "Apply complete! Resources: 0 added, 0 changed, 0 destroyed."
 POOL_PARAMETERS = {
@@ -14,13 +12,6 @@ POOL_PARAMETERS = {
     "consumer_ddb": f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/consumer-pool-1",
 }
 every_combination = pytest.mark.parametrize("combination", COMBINATIONS, ids=combination_id)
-
-
-def readme_counts() -> dict[tuple[bool, bool, bool], int]:
-    """The README's table: `| yes | no | yes | N | … |` by producer, consumer, payments."""
-    text = (toolchain.MODULE / "README.md").read_text()
-    rows = re.findall(r"^\| (yes|no) \| (yes|no) \| (yes|no) \| (\d+) \|", text, flags=re.MULTILINE)
-    return {(p == "yes", c == "yes", y == "yes"): int(count) for p, c, y, count in rows}
 
 
 def expected_resources(producer: bool, consumer: bool, payments: bool) -> list[str]:
@@ -34,10 +25,6 @@ def expected_resources(producer: bool, consumer: bool, payments: bool) -> list[s
         if not producer:
             made += ["aws_sqs_queue_policy.consumer[0]"]
     return sorted(made)
-
-
-def test_the_readme_counts_every_combination_of_flags():
-    assert sorted(readme_counts()) == COMBINATIONS
 
 
 @every_combination
@@ -107,3 +94,13 @@ def test_the_outputs_say_which_queue_and_table_are_in_use(stories):
 def test_a_pool_makes_what_a_fully_dedicated_tenant_makes(stories):
     assert stories.pool_closing == "Apply complete! Resources: 12 added, 0 changed, 0 destroyed."
     assert stories.pool_account["parameters"] == {f"/pool-1/{name}": value for name, value in POOL_PARAMETERS.items()}
+
+
+def test_a_pool_without_a_consumer_is_refused(lab):
+    words = "pool-3 is a pool: its queue and table are what pooled tenants share, so enable_consumer must be true."
+    assert words in refusal(lambda: lab.environment("pool-3", enable_producer=True).plan())
+
+
+def test_the_variables_rules_hold_for_the_whole_module(lab):
+    words = refusal(lambda: lab.environment("Acme_Corp").plan())
+    assert "tenant_id must be 1 to 40 characters, small letters a-z, digits and dashes" in words

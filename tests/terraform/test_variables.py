@@ -68,16 +68,3 @@ def test_a_bad_tenant_id_is_refused_at_plan_time_with_the_rule(plan_with, tenant
 def test_another_bad_value_is_refused_at_plan_time_and_named(plan_with, variable, value, words):
     refused = plan_with(**{variable: value})
     assert words in refused and variable in refused
-
-
-def test_a_bad_tenant_id_is_refused_by_the_whole_module_too(lab):
-    from stories import refusal
-
-    assert FORM in refusal(lambda: lab.environment("Acme_Corp").plan())
-
-
-def test_a_pool_without_a_consumer_is_refused(lab):
-    from stories import refusal
-
-    words = "pool-3 is a pool: its queue and table are what pooled tenants share, so enable_consumer must be true."
-    assert words in refusal(lambda: lab.environment("pool-3", enable_producer=True).plan())

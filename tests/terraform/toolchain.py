@@ -1,6 +1,6 @@
 """Finds Terraform and the AWS provider on this machine, and says plainly what cannot be had.
 
-Terraform: $TERRAFORM, else `terraform` or `tofu` on the PATH, else .cache/bin/terraform, which is built from its Go module.
+Terraform: $TERRAFORM, else `terraform` on the PATH, else .cache/bin/terraform, which is built from its Go module.
 Provider: a configuration that the user has made (TF_CLI_CONFIG_FILE, ~/.terraformrc) counts as it is; else a mirror folder
 from TF_PLUGIN_MIRROR, else one found on this machine; else Terraform is left to ask its registry.
 
@@ -21,8 +21,7 @@ MODULE = ROOT / "terraform" / "modules" / "tenant-apps"
 CACHE = ROOT / ".cache"
 # The version that tofu-controller's runners carry, the oldest that the module allows, and the last under the MPL.
 BUILT = "github.com/hashicorp/terraform@v1.5.7"
-REGISTRIES = ("registry.terraform.io", "registry.opentofu.org")
-PROVIDER = "hashicorp/aws"
+PROVIDER = "registry.terraform.io/hashicorp/aws"
 # Where machine images and packages put a mirror. Other places: TF_PLUGIN_MIRROR.
 SEARCHED = ("/opt", "/usr/local", "/usr/share", "/usr/lib", "/srv", "/var/lib", str(Path.home()))
 
@@ -33,41 +32,36 @@ class Missing(Exception):
 
 @cache
 def terraform() -> str:
-    """Path of the Terraform or OpenTofu to use; raises Missing."""
+    """Path of the Terraform to use; raises Missing."""
     asked = os.environ.get("TERRAFORM")
     if asked:
         found = shutil.which(asked)
         if not found:
             raise Missing(f"TERRAFORM={asked} is not a program")
         return found
-    found = shutil.which("terraform") or shutil.which("tofu")
+    found = shutil.which("terraform")
     if found:
         return found
     built = CACHE / "bin" / "terraform"
     if not built.exists():
         if not shutil.which("go"):
-            raise Missing("neither terraform nor tofu is installed, and without go it cannot be built: install one of the three")
+            raise Missing("terraform is not installed, and without go it cannot be built: install either")
         print(f"toolchain: building {BUILT} (some minutes, once)", file=sys.stderr)
         done = subprocess.run(["nice", "-n", "15", "go", "install", BUILT], env={**os.environ, "GOBIN": str(built.parent)})
         if done.returncode:
-            raise Missing(f"neither terraform nor tofu is installed, and `go install {BUILT}` failed (above)")
+            raise Missing(f"terraform is not installed, and `go install {BUILT}` failed (above)")
     return str(built)
-
-
-def _is_mirror(folder: Path) -> bool:
-    return any((folder / registry / PROVIDER).is_dir() for registry in REGISTRIES)
 
 
 def _mirror() -> Path | None:
     asked = os.environ.get("TF_PLUGIN_MIRROR")
     if asked:
-        if not _is_mirror(Path(asked)):
-            raise Missing(f"TF_PLUGIN_MIRROR={asked} has no {REGISTRIES[0]}/{PROVIDER} below it")
-        return Path(asked)
+        if not (Path(asked) / PROVIDER).is_dir():
+            raise Missing(f"TF_PLUGIN_MIRROR={asked} has no {PROVIDER} below it")
+        return Path(asked).resolve()
     for top in SEARCHED:
         done = subprocess.run(
-            ["find", top, "-maxdepth", "8", "-path", ROOT, "-prune", "-o",
-             "-type", "d", "-path", f"*/registry.*/{PROVIDER}", "-print", "-quit"],
+            ["find", top, "-maxdepth", "8", "-path", ROOT, "-prune", "-o", "-type", "d", "-path", f"*/{PROVIDER}", "-print", "-quit"],
             capture_output=True, text=True,
         )  # fmt: skip
         if done.stdout.strip():
@@ -86,21 +80,9 @@ def cli_config() -> str | None:
     mirror = _mirror()
     if mirror is None:
         return None
-    # OpenTofu asks for the same provider under another registry's name: both names lead to what the mirror has. Only the
-    # last part of a path may be a link, Terraform looks into no other.
-    have = next(registry for registry in REGISTRIES if (mirror / registry / PROVIDER).is_dir())
-    ours = CACHE / "terraform" / "mirror"
-    source = mirror / have / PROVIDER
-    for registry in REGISTRIES:
-        for package in (*source.glob("*/*_*"), *source.glob("*.zip")):
-            link = ours / registry / PROVIDER / package.relative_to(source)
-            if link.is_symlink() and link.readlink() == package:
-                continue
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.unlink(missing_ok=True)
-            link.symlink_to(package)
     config = CACHE / "terraform" / "mirror.tfrc"
-    config.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{ours}"\n  }}\n}}\n')
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{mirror}"\n  }}\n}}\n')
     return str(config)
 
 
@@ -124,7 +106,7 @@ def init(folder: Path) -> None:
     if done.returncode:
         raise Missing(
             "the AWS provider cannot be had: no mirror on this machine (TF_PLUGIN_MIRROR names one) and "
-            f"`{Path(binary).name} init` failed:\n{done.stdout}{done.stderr}"
+            f"`terraform init` failed:\n{done.stdout}{done.stderr}"
         )
 
 
