@@ -18,6 +18,9 @@ pub mod config;
 pub mod directory;
 pub mod message;
 pub mod problem;
+pub mod publisher;
 pub mod registry;
 pub mod telemetry;
 pub mod tenant;
+#[cfg(test)]
+mod testing;

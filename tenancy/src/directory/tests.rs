@@ -3,16 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
-use aws_credential_types::Credentials;
-use aws_credential_types::provider::SharedCredentialsProvider;
-use aws_smithy_runtime_api::client::http::{HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector};
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_types::body::SdkBody;
-use aws_smithy_types::retry::RetryConfig;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::testing::{Answer, Scripted};
 
 /// What SSM holds, what it is told to answer instead, and what it was asked.
 #[derive(Debug, Clone, Default)]
@@ -50,10 +44,9 @@ impl Ssm {
         self.0.lock().unwrap().calls.clone()
     }
 
-    fn answer(&self, request: &HttpRequest) -> (u16, Value) {
+    fn answer(&self, operation: &str, body: &Value) -> (u16, Value) {
         let mut script = self.0.lock().unwrap();
-        let body: Value = serde_json::from_slice(request.body().bytes().unwrap()).unwrap();
-        let single = request.headers().get("x-amz-target").unwrap().ends_with("GetParameter");
+        let single = operation == "GetParameter";
         let names: Vec<String> = match single {
             true => vec![body["Name"].as_str().unwrap().to_owned()],
             false => body["Names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect(),
@@ -74,32 +67,13 @@ impl Ssm {
     }
 
     fn directory(&self, ttl: Duration) -> Directory {
-        let config = aws_sdk_ssm::Config::builder()
-            .behavior_version(aws_config::BehaviorVersion::latest())
-            .region(aws_sdk_ssm::config::Region::new("eu-central-1"))
-            .credentials_provider(SharedCredentialsProvider::new(Credentials::new("key", "secret", None, None, "test")))
-            .http_client(self.clone())
-            .sleep_impl(aws_smithy_async::rt::sleep::TokioSleep::new())
-            .retry_config(RetryConfig::disabled())
-            .build();
+        let ssm = self.clone();
+        let scripted = Scripted::new(move |operation, body| {
+            let (status, body) = ssm.answer(operation, &body);
+            Answer::new(status, body)
+        });
         let own = "pool-1".parse().unwrap();
-        Directory::new(aws_sdk_ssm::Client::from_conf(config), &Region::new("eu-central-1"), &own, ttl)
-    }
-}
-
-impl HttpClient for Ssm {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
-    }
-}
-
-impl HttpConnector for Ssm {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let (status, body) = self.answer(&request);
-        HttpConnectorFuture::new(async move {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            Ok(HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body.to_string())))
-        })
+        Directory::new(aws_sdk_ssm::Client::new(&scripted.config()), &Region::new("eu-central-1"), &own, ttl)
     }
 }
 

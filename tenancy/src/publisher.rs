@@ -1,0 +1,322 @@
+//! Sending to SQS: gathered into batches, a lane a queue.
+//!
+//! No timer and no lingering. Alone, a message goes out at once. While a send is in flight, what comes in gathers; ten of them
+//! leave at once as a full `SendMessageBatch`, fewer leave when nothing is in flight any more or when the last send left a
+//! round trip ago (so that one stuck call holds nobody up). So the number of sends in flight follows the load, and at load a
+//! message costs a tenth of a call.
+//!
+//! Each message gets its own result. What SQS refuses fails alone; what it throttles or does not answer is tried again within
+//! the request's deadline. A lane is bounded; one slow or throttled queue fills its own lane and delays nobody else.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use aws_sdk_sqs::error::SdkError;
+use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use aws_smithy_types::error::display::DisplayErrorContext;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::arn::QueueArn;
+use crate::aws::{Clients, Fault, fault_of};
+use crate::directory::Directory;
+use crate::message::outgoing::Outgoing;
+use crate::problem::Problem;
+use crate::registry::Route;
+use crate::tenant::Environment;
+
+mod error;
+mod facts;
+mod lane;
+
+pub use error::SendError;
+use facts::Facts;
+use lane::{Lane, Pending, Room};
+
+/// Sends messages to the queues of tenants. Cheap to clone; clones share their lanes.
+#[derive(Debug, Clone)]
+pub struct Publisher(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    sqs: aws_sdk_sqs::Client,
+    endpoint: Option<String>,
+    directory: Directory,
+    environment: Environment,
+    limits: Limits,
+    /// One for each queue that was sent to: bounded by the queues that parameters name.
+    lanes: RwLock<HashMap<Arc<QueueArn>, Arc<Lane>>>,
+    facts: Facts,
+}
+
+/// What a publisher holds at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one message, attributes included, and of all messages in one call (`MAX_MESSAGE_BYTES`).
+    pub message_bytes: usize,
+    /// Bytes of the messages in one lane.
+    pub lane_bytes: usize,
+}
+
+impl Publisher {
+    /// A publisher whose messages say that they come from `environment`.
+    #[must_use]
+    pub fn new(clients: &Clients, directory: Directory, environment: Environment, limits: Limits) -> Self {
+        Self(Arc::new(Inner {
+            sqs: clients.sqs.clone(),
+            endpoint: clients.sqs_endpoint.clone(),
+            directory,
+            environment,
+            limits,
+            lanes: RwLock::default(),
+            facts: Facts::new(),
+        }))
+    }
+
+    /// Whether SQS can take a message of this size.
+    ///
+    /// # Errors
+    /// 413 with the limit, which counts body and attributes in bytes.
+    pub fn check_size(&self, message: &Outgoing) -> Result<(), Problem> {
+        let most = self.0.limits.message_bytes;
+        if message.size(&self.0.environment) <= most {
+            return Ok(());
+        }
+        Err(Problem::TooLarge(most, "an event with its attributes"))
+    }
+
+    /// Sends a message; returns when SQS has it.
+    ///
+    /// # Errors
+    /// [`SendError`]: too large, lane full, refused, or not taken by `deadline`.
+    pub async fn send(&self, route: &Route, message: Outgoing, deadline: Instant) -> Result<(), SendError> {
+        let size = self.size_of(&message)?;
+        let lane = self.lane(&route.queue);
+        let room = lane.room_now(size).ok_or_else(|| {
+            self.0.facts.shed.increment(1);
+            SendError::Full
+        })?;
+        self.submit(lane, route, message, size, room, deadline).await
+    }
+
+    /// As [`Publisher::send`], but waits for room in its lane, and leaves half of the lane to others.
+    ///
+    /// # Errors
+    /// As [`Publisher::send`], without a full lane.
+    pub async fn send_waiting(&self, route: &Route, message: Outgoing, deadline: Instant) -> Result<(), SendError> {
+        let size = self.size_of(&message)?;
+        let lane = self.lane(&route.queue);
+        let room = tokio::time::timeout_at(deadline, lane.room_in_time(size)).await;
+        let room = room.map_err(|_| SendError::Deadline)?;
+        self.submit(lane, route, message, size, room, deadline).await
+    }
+
+    fn size_of(&self, message: &Outgoing) -> Result<usize, SendError> {
+        let size = message.size(&self.0.environment);
+        if size > self.0.limits.message_bytes { Err(SendError::TooLarge(self.0.limits.message_bytes)) } else { Ok(size) }
+    }
+
+    async fn submit(
+        &self,
+        lane: Arc<Lane>,
+        route: &Route,
+        message: Outgoing,
+        size: usize,
+        room: Room,
+        deadline: Instant,
+    ) -> Result<(), SendError> {
+        let (tell, told) = oneshot::channel();
+        let registered_at = route.registered_at.clone();
+        let pending = Pending { message, size, registered_at, deadline, tell, room, alone: false, moved: false };
+        lane.push(pending);
+        self.pump(&lane);
+        match tokio::time::timeout_at(deadline, told).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => Err(SendError::Unavailable),
+            Err(_) => Err(SendError::Deadline),
+        }
+    }
+
+    fn lane(&self, queue: &Arc<QueueArn>) -> Arc<Lane> {
+        if let Some(lane) = self.0.lanes.read().unwrap_or_else(PoisonError::into_inner).get(queue) {
+            return lane.clone();
+        }
+        let mut lanes = self.0.lanes.write().unwrap_or_else(PoisonError::into_inner);
+        let lane = lanes.entry(queue.clone()).or_insert_with(|| {
+            let url = queue.url(self.0.endpoint.as_deref());
+            Arc::new(Lane::new(queue.clone(), url, self.0.limits))
+        });
+        lane.clone()
+    }
+
+    /// Launches what may leave now.
+    fn pump(&self, lane: &Arc<Lane>) {
+        while let Some(batch) = lane.next_batch(Instant::now()) {
+            let (this, lane) = (self.clone(), lane.clone());
+            tokio::spawn(async move { this.carry(lane, batch).await });
+        }
+        if let Some(resume) = lane.resume_at() {
+            let (this, lane) = (self.clone(), lane.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep_until(resume).await;
+                lane.resume();
+                this.pump(&lane);
+            });
+        }
+    }
+
+    /// One send, from launch to outcome.
+    async fn carry(&self, lane: Arc<Lane>, batch: Vec<Pending>) {
+        let launched = Instant::now();
+        self.0.facts.entries.record(batch.len() as f64);
+        let outcome = {
+            let call = self.call(&lane, &batch);
+            tokio::pin!(call);
+            tokio::select! {
+                biased;
+                outcome = &mut call => outcome,
+                // What gathered behind this call has waited a round trip; it may leave now.
+                () = tokio::time::sleep_until(launched + lane.round_trip()) => {
+                    self.pump(&lane);
+                    call.await
+                }
+            }
+        };
+        match outcome {
+            Ok(reply) => self.settle(&lane, batch, &reply, launched),
+            Err(fault) => self.recover(&lane, batch, fault).await,
+        }
+        self.pump(&lane);
+    }
+
+    async fn call(&self, lane: &Lane, batch: &[Pending]) -> Result<SendMessageBatchOutput, Fault> {
+        let mut entries = Vec::with_capacity(batch.len());
+        for (index, pending) in batch.iter().enumerate() {
+            let message = &pending.message;
+            let entry = SendMessageBatchRequestEntry::builder()
+                .id(POSITIONS.get(index).copied().unwrap_or_default())
+                .message_body(message.body.as_str())
+                .set_message_attributes(Some(message.attributes(&self.0.environment).map_err(|_| Fault::Refused)?))
+                .build()
+                .map_err(|_| Fault::Refused)?;
+            entries.push(entry);
+        }
+        let call = self.0.sqs.send_message_batch().queue_url(&lane.url).set_entries(Some(entries));
+        match call.send().await {
+            Ok(reply) => {
+                self.0.facts.calls_ok.increment(1);
+                Ok(reply)
+            }
+            Err(error) => Err(self.report(lane, &error)),
+        }
+    }
+
+    fn report(&self, lane: &Lane, error: &SdkError<SendMessageBatchError>) -> Fault {
+        let fault = fault_of(error);
+        self.0.facts.call_failed(fault);
+        if lane.may_log() {
+            let error = DisplayErrorContext(error);
+            tracing::warn!(queue = lane.queue.name(), fault = fault.as_str(), %error, "messages were not sent");
+        }
+        fault
+    }
+
+    /// Tells each message of an answered call its own result.
+    fn settle(&self, lane: &Arc<Lane>, batch: Vec<Pending>, reply: &SendMessageBatchOutput, launched: Instant) {
+        let mut outcomes: Vec<Option<Entry>> = batch.iter().map(|_| None).collect();
+        for sent in &reply.successful {
+            if let Some(outcome) = position(&sent.id).and_then(|at| outcomes.get_mut(at)) {
+                *outcome = Some(Entry::Sent);
+            }
+        }
+        for failed in &reply.failed {
+            let fault = Fault::of_code(&failed.code).unwrap_or(if failed.sender_fault { Fault::Refused } else { Fault::Transient });
+            if fault == Fault::Refused {
+                tracing::warn!(queue = lane.queue.name(), code = failed.code, "SQS refused a message");
+            }
+            if let Some(outcome) = position(&failed.id).and_then(|at| outcomes.get_mut(at)) {
+                *outcome = Some(Entry::Failed(fault));
+            }
+        }
+        let (mut again, mut throttled) = (Vec::new(), false);
+        for (pending, outcome) in batch.into_iter().zip(outcomes) {
+            // An entry that the answer does not mention was not taken for all we know; sent twice it is one record all the same.
+            match outcome.unwrap_or(Entry::Failed(Fault::Transient)) {
+                Entry::Sent => pending.finish(Ok(())),
+                Entry::Failed(Fault::Refused) => pending.finish(Err(SendError::Refused)),
+                Entry::Failed(Fault::Denied | Fault::NoCredentials | Fault::Gone) => pending.finish(Err(SendError::Unavailable)),
+                Entry::Failed(fault) => {
+                    throttled |= fault == Fault::Throttled;
+                    again.push(pending);
+                }
+            }
+        }
+        if again.is_empty() {
+            lane.answered(launched.elapsed());
+        } else {
+            self.0.facts.retries.increment(again.len() as u64);
+            lane.troubled(again, throttled);
+        }
+    }
+
+    /// What to do about a call that failed as a whole.
+    async fn recover(&self, lane: &Arc<Lane>, mut batch: Vec<Pending>, fault: Fault) {
+        match fault {
+            Fault::Throttled | Fault::Transient | Fault::NoCredentials => {
+                self.0.facts.retries.increment(batch.len() as u64);
+                lane.troubled(batch, fault != Fault::Transient);
+            }
+            Fault::Denied => {
+                lane.landed();
+                batch.into_iter().for_each(|pending| pending.finish(Err(SendError::Unavailable)));
+            }
+            Fault::Refused if batch.len() > 1 => {
+                // One of them is what SQS does not take; each for itself, so that it fails alone.
+                batch.iter_mut().for_each(|pending| pending.alone = true);
+                lane.landed();
+                lane.put_back(batch);
+            }
+            Fault::Refused => {
+                lane.landed();
+                batch.into_iter().for_each(|pending| pending.finish(Err(SendError::Refused)));
+            }
+            Fault::Gone => {
+                lane.landed();
+                for pending in batch {
+                    self.follow(lane, pending).await;
+                }
+            }
+        }
+    }
+
+    /// The queue is gone: looks where the tenant's messages go now, once.
+    async fn follow(&self, lane: &Arc<Lane>, mut pending: Pending) {
+        self.0.directory.queue_is_gone(&pending.registered_at, &lane.queue);
+        match self.0.directory.queue(&pending.registered_at).await {
+            Ok(queue) if queue != lane.queue && !pending.moved => {
+                pending.moved = true;
+                let next = self.lane(&queue);
+                next.push(pending);
+                self.pump(&next);
+            }
+            Ok(_) | Err(_) => pending.finish(Err(SendError::Unavailable)),
+        }
+    }
+}
+
+enum Entry {
+    Sent,
+    Failed(Fault),
+}
+
+/// Entry ids are places in the batch: distinct by construction.
+const POSITIONS: [&str; lane::MOST_ENTRIES] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+
+fn position(id: &str) -> Option<usize> {
+    POSITIONS.iter().position(|position| *position == id)
+}
+
+#[cfg(test)]
+#[path = "publisher/tests.rs"]
+mod tests;
