@@ -1,0 +1,152 @@
+"""tools/tenant-records against a DynamoDB of moto's."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import boto3
+import pytest
+from registry import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+POOL, OWN = "consumer-pool-1", "consumer-acme"
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    """A server of moto's on a free port."""
+    port = free_port()
+    process = subprocess.Popen(
+        [Path(sys.executable).parent / "moto_server", "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            break
+        except OSError:
+            assert process.poll() is None and time.monotonic() < end, "moto_server did not start"
+            time.sleep(0.1)
+    yield f"http://127.0.0.1:{port}"
+    process.terminate()
+    process.wait()
+
+
+@pytest.fixture
+def aws(endpoint, monkeypatch):
+    """A client, and the same account for the script; both tables are there, empty."""
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_REGION": "eu-central-1",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.client("dynamodb")
+    for table in (POOL, OWN):
+        client.create_table(
+            TableName=table,
+            BillingMode="PAY_PER_REQUEST",
+            KeySchema=[{"AttributeName": "tenant_id", "KeyType": "HASH"}, {"AttributeName": "message_id", "KeyType": "RANGE"}],
+            AttributeDefinitions=[
+                {"AttributeName": "tenant_id", "AttributeType": "S"},
+                {"AttributeName": "message_id", "AttributeType": "S"},
+            ],
+        )
+    yield client
+    for table in (POOL, OWN):
+        client.delete_table(TableName=table)
+
+
+def fill(aws, table, tenant, number):
+    """Records of a tenant with bodies that are no plain text, and a payment's claim."""
+    for i in range(number):
+        aws.put_item(
+            TableName=table,
+            Item={
+                "tenant_id": {"S": tenant},
+                "message_id": {"S": f"m-{i:03}"},
+                "body": {"S": f'{{"note": "é $HOME \\" {i}"}}'},
+                "expires_at": {"N": "12345678901234567890"},
+            },
+        )
+    aws.put_item(TableName=table, Item={"tenant_id": {"S": tenant}, "message_id": {"S": "payment#1"}, "state": {"S": "requested"}})
+
+
+def items(aws, table, tenant):
+    """All items of a tenant."""
+    answer = aws.query(
+        TableName=table, KeyConditionExpression="tenant_id = :t", ExpressionAttributeValues={":t": {"S": tenant}}
+    )
+    assert "LastEvaluatedKey" not in answer
+    return answer["Items"]
+
+
+def records(*arguments):
+    """Runs the script."""
+    return subprocess.run([ROOT / "tools/tenant-records", *arguments], capture_output=True, text=True)
+
+
+def test_all_records_and_claims_of_the_tenant_are_copied_and_nobody_else_s(aws):
+    fill(aws, POOL, "acme", 60)
+    fill(aws, POOL, "acme-2", 3)
+    done = records("copy", POOL, OWN, "acme")
+    assert (done.returncode, done.stdout) == (0, f"copied 61 records of acme from {POOL} to {OWN}\n"), done.stderr
+    assert items(aws, OWN, "acme") == items(aws, POOL, "acme")
+    assert aws.scan(TableName=OWN, Select="COUNT")["Count"] == 61
+    assert records("count", OWN, "acme").stdout == "61\n"
+
+
+def test_copying_twice_changes_nothing(aws):
+    fill(aws, POOL, "acme", 5)
+    records("copy", POOL, OWN, "acme")
+    before = items(aws, OWN, "acme")
+    assert records("copy", POOL, OWN, "acme").returncode == 0
+    assert items(aws, OWN, "acme") == before
+
+
+def test_purging_takes_all_of_the_tenant_and_nothing_of_another(aws):
+    fill(aws, POOL, "acme", 30)
+    fill(aws, POOL, "acme-2", 2)
+    done = records("purge", POOL, "acme", "--yes")
+    assert (done.returncode, done.stdout) == (0, f"deleted 31 records of acme from {POOL}\n"), done.stderr
+    assert items(aws, POOL, "acme") == []
+    assert len(items(aws, POOL, "acme-2")) == 3
+
+
+def test_purging_asks_for_a_yes(aws):
+    fill(aws, POOL, "acme", 1)
+    done = records("purge", POOL, "acme")
+    assert done.returncode == 1
+    assert "add --yes" in done.stderr
+    assert len(items(aws, POOL, "acme")) == 2
+
+
+def test_a_tenant_without_records_is_no_error(aws):
+    assert records("count", POOL, "acme").stdout == "0\n"
+    assert records("copy", POOL, OWN, "acme").returncode == 0
+    assert records("purge", POOL, "acme", "--yes").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, code, why",
+    [
+        (["copy", POOL, POOL, "acme"], 1, "both tables"),
+        (["count", POOL, "Acme"], 1, "no tenant id"),
+        (["count", "consumer-pool-9", "acme"], 1, "cannot read consumer-pool-9"),
+        (["purge", POOL, "acme", "--no"], 2, "usage"),
+        (["move"], 2, "usage"),
+    ],
+)
+def test_wrong_calls_are_refused(aws, arguments, code, why):
+    done = records(*arguments)
+    assert done.returncode == code
+    assert why in done.stderr
