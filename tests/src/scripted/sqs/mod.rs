@@ -90,11 +90,13 @@ pub(crate) fn execute(shared: &Shared, op: Op, number: u64, request: &Request<'_
                     out.extend_from_slice(fields.as_bytes());
                     Ok(())
                 }
-                Err(refusal) => {
+                // A refused call is noted where it is answered; a refused entry only here.
+                Err(refusal) if *batch => {
                     let (code, message) = (refusal.short_code().to_owned(), refusal.message.clone());
                     lock(&shared.log).violate(Violation { op, number, code, message });
                     Err(refusal)
                 }
+                Err(refusal) => Err(refusal),
             })
         }
         Request::Delete { batch, entries, .. } => answer(*batch, entries, fault, |entry, _| {
