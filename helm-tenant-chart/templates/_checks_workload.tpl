@@ -125,6 +125,9 @@
   {{- if hasKey $seen .name -}}
     {{- fail (printf "apps.%s.extraEnv must not set %s: it is set already by %s" $app.name .name (get $seen .name)) -}}
   {{- end -}}
+  {{- if and (hasKey . "value") (hasKey . "valueFrom") -}}
+    {{- fail (printf "apps.%s.extraEnv: %s has a value and a valueFrom; Kubernetes takes one of them" $app.name .name) -}}
+  {{- end -}}
   {{- $_ := set $seen .name (printf "apps.%s.extraEnv" $app.name) -}}
 {{- end -}}
 {{- end -}}

@@ -57,6 +57,7 @@ merged over appDefaults, and
         {{- if eq $scaler "hpa" -}}{{- $floor = $app.autoscaling.minReplicas -}}{{- end -}}
         {{- if eq $scaler "keda" -}}{{- $floor = $app.keda.minReplicas -}}{{- end -}}
         {{- $tag := include "tenant.text" (dict "value" $app.image.tag "whole" true "name" (printf "apps.%s.image.tag" $name)) -}}
+        {{- $tag = default ($.Chart.AppVersion | replace "+" "_") $tag -}}
         {{- $plain := dict -}}
         {{- range $key, $value := $app.settings -}}
           {{- if not (kindIs "invalid" $value) -}}
@@ -66,8 +67,8 @@ merged over appDefaults, and
         {{- $app = merge (dict
               "scaler" $scaler
               "floor" $floor
-              "tag" (default $.Chart.AppVersion $tag)
-              "imageRef" (printf "%s:%s" (default $name $app.image.repository) (default $.Chart.AppVersion $tag))
+              "tag" $tag
+              "imageRef" (printf "%s:%s" (default $name $app.image.repository) $tag)
               "plain" $plain) $app -}}
         {{- $_ := include "tenant.check.dedicated" (dict "root" $ "app" $app) -}}
       {{- else -}}
