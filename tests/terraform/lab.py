@@ -18,8 +18,8 @@ import toolchain
 ACCOUNT = "123456789012"
 REGION = "eu-west-1"
 CLUSTER = "eks-saas-gitops"
-# Long enough that Terraform meets a refusal when it makes a queue anew at once, short enough for a test.
-REFUSE_SECONDS = 15
+# As long as SQS itself refuses the name of a deleted queue.
+REFUSE_SECONDS = 60
 
 
 def _free_port() -> int:

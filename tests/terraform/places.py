@@ -71,7 +71,7 @@ def pod_identity(lab: Lab) -> dict:
 
 def services_ground(lab: Lab) -> list[str]:
     """A tenant of each tier that stays, for the services to run on."""
-    tiers = {"svc-basic": (), "svc-advanced": ("consumer", "payments"), "svc-premium": APPS}
+    tiers = {"svc-basic": (), "svc-basic-pay": ("payments",), "svc-advanced": ("consumer", "payments"), "svc-premium": APPS}
     return [lab.environment(tenant, **flags(*apps)).apply() for tenant, apps in tiers.items()]
 
 

@@ -192,7 +192,7 @@ def test_a_role_that_nobody_could_take_on_is_refused(stories):
 def test_a_chinese_region_gives_chinese_arns_everywhere(stories):
     saw = stories.hear("china")
     for account in (saw["pool"], saw["tenant"].account):
-        assert "arn:aws:" not in json.dumps(account)
+        assert "arn:aws:" not in json.dumps(account, default=str)
     roles = saw["tenant"].account["roles"]
     assert roles["consumer"]["arn"] == f"arn:aws-cn:iam::{ACCOUNT}:role/consumer-role-acme-cn"
     assert roles["consumer"]["trust"]["Statement"] == [token_trust(saw["provider"], "acme-cn", "consumer")]

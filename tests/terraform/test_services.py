@@ -3,10 +3,8 @@
 import json
 from pathlib import Path
 
-import boto3
 import pytest
-from gate import Gate, web_identity_token
-from lab import ACCOUNT, REGION
+from gate import Gate
 from services import BINARIES, Service, request, until
 from stories import APPS
 
@@ -88,13 +86,3 @@ def test_each_service_makes_exactly_the_calls_that_its_role_allows(plane):
             lambda role=f"{app}-role-{environment}", wanted=wanted: gate.allowed[role] >= wanted,
         )
         assert gate.allowed[f"{app}-role-{environment}"] == wanted
-
-
-def test_a_role_refuses_another_tenants_service_account(plane, lab):
-    gate, issuer = plane[0], lab.oidc_provider_arn.split("oidc-provider/")[1]
-    sts = boto3.client("sts", region_name=REGION, endpoint_url=gate.endpoint)
-    with pytest.raises(sts.exceptions.ClientError, match="AccessDenied"):
-        sts.assume_role_with_web_identity(
-            RoleArn=f"arn:aws:iam::{ACCOUNT}:role/consumer-role-svc-premium", RoleSessionName="x",
-            WebIdentityToken=web_identity_token(issuer, "svc-advanced", "consumer"),
-        )  # fmt: skip
