@@ -93,12 +93,13 @@ class Api:
             versions = ["v1"] + [
                 group["preferredVersion"]["groupVersion"] for group in self.call("GET", "/apis")["groups"]
             ]
-            self._kinds = []
+            found = []
             for version in versions:
                 base = f"/apis/{version}" if "/" in version else f"/api/{version}"
                 for entry in self.call("GET", base)["resources"]:
                     if "/" not in entry["name"] and "list" in entry["verbs"]:
-                        self._kinds.append(Kind(entry, apiVersion=version))
+                        found.append(Kind(entry, apiVersion=version))
+            self._kinds = found  # at once and whole: the node's thread asks too
         return self._kinds
 
     def path(self, object_: dict, name: str | None = "") -> str:
@@ -140,6 +141,11 @@ class Api:
     def patch_status(self, object_: dict, status: dict) -> None:
         path = self.path(object_) + "/status"
         self.call("PATCH", path, {"status": status}, "application/merge-patch+json")
+
+    def scale(self, object_: dict, replicas: int) -> None:
+        """What `kubectl scale` does."""
+        path = self.path(object_) + "/scale"
+        self.call("PATCH", path, {"spec": {"replicas": replicas}}, "application/merge-patch+json")
 
     def objects(self, version: str, kind: str, namespace: str, **query: str) -> list[dict]:
         stub = {"apiVersion": version, "kind": kind, "metadata": {"namespace": namespace}}

@@ -106,3 +106,24 @@ def test_pods_without_the_restricted_security_context_are_refused(releases):
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [{"name": "a", "image": "a"}]}}
     with pytest.raises(ApiError, match="violates PodSecurity"):
         releases.api.create(pod, dryRun="All")
+
+
+def test_what_was_switched_on_can_be_switched_off_again(releases):
+    """Each way: objects come and go, and those that stay are as if the release had been installed so."""
+    plain = with_image(releases.values("premium", "full"), "prd-20261130T140000Z", replicas=2)
+    full = everything_on(releases, "full")
+    full["apps"]["producer"] |= plain["apps"]["producer"]
+    for values in (plain, full, plain):
+        releases.assert_whole("full-premium", releases.apply(values, "full-premium"))
+
+
+def test_autoscaling_is_switched_on_without_losing_a_pod_when_the_pods_were_scaled_by_hand_before(releases):
+    """A field that its only owner stops applying falls back to its default, here one pod. `kubectl scale` owns it too."""
+    values = with_image(releases.values("premium", "grown"), "prd-20261130T140000Z", replicas=3)
+    releases.apply(values, "grown-premium")
+    producer = deployment("grown", "producer")
+    releases.api.scale(producer, 4)
+    values["apps"]["producer"]["autoscaling"] = {"enabled": True, "minReplicas": 2, "maxReplicas": 6}
+    rendered = releases.apply(values, "grown-premium")
+    assert releases.api.get(producer)["spec"]["replicas"] == 4
+    releases.assert_whole("grown-premium", rendered)
