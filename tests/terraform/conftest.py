@@ -1,18 +1,11 @@
-import shutil
-from pathlib import Path
-
 import pytest
-import toolchain
 from lab import Lab
 from stories import Stories
 
 
 @pytest.fixture(scope="session")
-def lab():
-    folder = toolchain.CACHE / "terraform" / "lab"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    made = Lab(Path(folder))
+def lab(tmp_path_factory):
+    made = Lab(tmp_path_factory.mktemp("lab"))
     yield made
     made.stop()
 
