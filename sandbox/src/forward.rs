@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
+use http::HeaderMap;
 use http::header::{CONNECTION, HeaderName, TRANSFER_ENCODING, UPGRADE};
 use http::uri::{Authority, Scheme, Uri};
 use hyper_util::client::legacy::Client;
@@ -44,11 +45,11 @@ impl Forward {
         };
         *request.uri_mut() = uri;
         *request.version_mut() = http::Version::HTTP_11;
-        HOP_BY_HOP.iter().for_each(|name| drop(request.headers_mut().remove(name)));
+        end_to_end(request.headers_mut());
         match self.client.request(request).await {
             Ok(answer) => {
                 let mut answer = answer.map(Body::new);
-                HOP_BY_HOP.iter().for_each(|name| drop(answer.headers_mut().remove(name)));
+                end_to_end(answer.headers_mut());
                 answer
             }
             Err(error) => {
@@ -56,5 +57,25 @@ impl Forward {
                 (http::StatusCode::BAD_GATEWAY, "502 Bad Gateway\n").into_response()
             }
         }
+    }
+}
+
+/// Leaves only headers that are meant for the other end: without those of the connection and those that `Connection` names.
+fn end_to_end(headers: &mut HeaderMap) {
+    let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok()).flat_map(|names| names.split(','));
+    let named: Vec<HeaderName> = named.filter_map(|name| name.trim().parse().ok()).collect();
+    named.iter().chain(&HOP_BY_HOP).for_each(|name| drop(headers.remove(name)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_the_connection_stay_behind() {
+        let pairs = [("connection", "keep-alive, x-hop"), ("x-hop", "1"), ("te", "trailers"), ("tenantid", "acme")];
+        let mut headers: HeaderMap = pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+        end_to_end(&mut headers);
+        assert_eq!(headers.keys().collect::<Vec<_>>(), ["tenantid"]);
     }
 }

@@ -4,25 +4,30 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
+use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use bytes::Bytes;
 use dynoxide::Database;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::StartError;
+use super::landings::Landings;
 use crate::forward::Forward;
 
 pub(super) struct DynamoDb {
     forward: Forward,
     addr: SocketAddr,
+    landings: Landings,
 }
 
 impl DynamoDb {
     /// Opens the tables (in memory without a file) and serves them until `stopping`.
     pub(super) async fn start(
         tables: Option<&Path>,
+        landings: Landings,
         stopping: CancellationToken,
     ) -> Result<(Self, JoinHandle<()>), StartError> {
         let database = match tables {
@@ -42,10 +47,16 @@ impl DynamoDb {
                 tracing::error!(%error, "the embedded DynamoDB ended");
             }
         });
-        Ok((Self { forward: Forward::new(), addr }, server))
+        Ok((Self { forward: Forward::new(), addr, landings }, server))
     }
 
-    pub(super) async fn answer(&self, request: Request) -> Response {
-        self.forward.send(self.addr, request).await
+    pub(super) async fn answer(&self, action: &str, head: http::request::Parts, body: Bytes) -> Response {
+        let landings = self.landings.expected(action, &body);
+        let answer = self.forward.send(self.addr, Request::from_parts(head, Body::from(body))).await;
+        // The database leaves nothing of a batch unprocessed: what it answers with 200 is written.
+        if answer.status().is_success() {
+            self.landings.written(landings);
+        }
+        answer
     }
 }

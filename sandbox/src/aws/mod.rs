@@ -13,6 +13,7 @@
 //! Nothing here polls: an idle endpoint, and a consumer that waits in a long poll, cost no CPU.
 
 mod dynamodb;
+mod landings;
 mod scope;
 mod sqs;
 mod ssm;
@@ -27,7 +28,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
@@ -36,6 +36,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use landings::Landing;
 use scope::Service;
 
 /// The account that every embedded resource belongs to.
@@ -91,6 +92,7 @@ pub struct EmbeddedAws {
     addr: SocketAddr,
     /// Ends open long polls with an empty answer.
     hurry: CancellationToken,
+    landings: landings::Landings,
     stopping: CancellationToken,
     servers: Vec<JoinHandle<()>>,
 }
@@ -114,7 +116,8 @@ impl EmbeddedAws {
         let addr = listener.local_addr().map_err(|source| StartError::Listen { addr, source })?;
         let hurry = CancellationToken::new();
         let stopping = CancellationToken::new();
-        let (dynamodb, tables) = dynamodb::DynamoDb::start(options.tables.as_deref(), stopping.clone()).await?;
+        let landings = landings::Landings::default();
+        let (dynamodb, tables) = dynamodb::DynamoDb::start(options.tables.as_deref(), landings.clone(), stopping.clone()).await?;
         let services = Arc::new(Services {
             sqs: sqs::Sqs::new(format!("http://{addr}"), hurry.clone()),
             dynamodb,
@@ -132,7 +135,7 @@ impl EmbeddedAws {
                 tracing::error!(%error, "the embedded AWS ended");
             }
         });
-        Ok(Self { addr, hurry, stopping, servers: vec![server, tables] })
+        Ok(Self { addr, hurry, landings, stopping, servers: vec![server, tables] })
     }
 
     /// Where it listens.
@@ -145,6 +148,12 @@ impl EmbeddedAws {
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
+    }
+
+    /// Records as tables take them, from now on.
+    #[must_use]
+    pub fn watch_records(&self) -> tokio::sync::broadcast::Receiver<Landing> {
+        self.landings.watch()
     }
 
     /// Ends every open long poll, and from now on each new one, with an empty answer, so that consumers which finish their
@@ -183,7 +192,7 @@ async fn answer(State(services): State<Arc<Services>>, request: Request) -> Resp
     match scope::service(&head.headers) {
         Some((Service::Sqs, action)) => services.sqs.answer(&region, &action, body).await,
         Some((Service::Ssm, action)) => services.ssm.answer(&region, &action, head.headers, body).await,
-        Some((Service::DynamoDb, _)) => services.dynamodb.answer(Request::from_parts(head, Body::from(body))).await,
+        Some((Service::DynamoDb, action)) => services.dynamodb.answer(&action, head, body).await,
         Some((Service::Sts, _)) => services.sts.answer(&region, head.headers, body).await,
         None => {
             let text = "an AWS endpoint for SQS, DynamoDB, SSM (X-Amz-Target) and STS (query protocol); this request is none of these\n";

@@ -98,6 +98,24 @@ async fn dynamodb_refuses_a_batch_of_26_items_and_one_with_the_same_key_twice() 
 }
 
 #[tokio::test]
+async fn records_are_announced_as_they_land_and_claims_are_not() {
+    let aws = embedded_aws().await;
+    let clients = clients(&aws);
+    table(&clients).await;
+    let mut landings = aws.watch_records();
+    let claim = clients.dynamodb.put_item().table_name("records").item("tenant_id", s("acme"));
+    claim.item("message_id", s("payment#1")).item("state", s("requested")).send().await.unwrap();
+    let put = PutRequest::builder().item("tenant_id", s("acme")).item("message_id", s("1"));
+    let put = put.item("sent_at", s("2026-11-30T12:00:00.000Z")).build().unwrap();
+    let request = WriteRequest::builder().put_request(put).build();
+    clients.dynamodb_batch.batch_write_item().request_items("records", vec![request]).send().await.unwrap();
+    let landing = landings.recv().await.unwrap();
+    assert_eq!((landing.table.as_str(), landing.tenant_id.as_str(), landing.message_id.as_str()), ("records", "acme", "1"));
+    assert_eq!(landing.sent_at, "2026-11-30T12:00:00.000Z");
+    assert!(landings.is_empty());
+}
+
+#[tokio::test]
 async fn a_table_that_does_not_exist_is_an_error_of_that_name() {
     let aws = embedded_aws().await;
     let get = clients(&aws).dynamodb.get_item().table_name("nowhere").key("tenant_id", s("a")).key("message_id", s("b"));

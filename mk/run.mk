@@ -1,0 +1,6 @@
+# The plane on this machine. Needs cargo and a C compiler, nothing else.
+# Options go into ARGS: make run ARGS='--once --tenant acme=premium'.
+
+.PHONY: run
+run: ## the whole plane on this machine (ARGS=--once: try it and end; ARGS=--help: every option)
+	@cargo run --release --quiet -p sandbox -- $(ARGS)
