@@ -131,3 +131,14 @@ def test_autoscaling_is_switched_on_without_losing_a_pod_when_the_pods_were_scal
     rendered = releases.apply(values, "grown-premium")
     assert releases.api.get(producer)["spec"]["replicas"] == 4
     releases.assert_whole("grown-premium", rendered)
+
+
+def test_pods_scaled_by_hand_stop_the_next_upgrade_until_it_is_forced_once(releases):
+    values = with_image(releases.values("premium", "hand"), "prd-20261130T140000Z", replicas=2)
+    releases.apply(values, "hand-premium")
+    releases.api.scale(deployment("hand", "producer"), 3)
+    changed = with_image(values, "prd-20261130T150000Z", replicas=2)
+    with pytest.raises(HelmFailed, match=r"conflict.*\.spec\.replicas"):
+        releases.apply(changed, "hand-premium")
+    releases.assert_whole("hand-premium", releases.apply(changed, "hand-premium", "--force-conflicts"))
+    releases.assert_whole("hand-premium", releases.apply(values, "hand-premium"))
