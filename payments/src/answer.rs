@@ -1,0 +1,42 @@
+//! What a client is told.
+
+use serde::{Serialize, Serializer};
+use uuid::Uuid;
+
+/// The answer to a payment: it is claimed and its event is in the queue. The same however often it is asked for.
+#[derive(Serialize)]
+pub(crate) struct Accepted<'a> {
+    pub(crate) tenant_id: &'a str,
+    pub(crate) environment: &'a str,
+    pub(crate) version: &'a str,
+    pub(crate) microservice: &'a str,
+    #[serde(serialize_with = "hyphenated")]
+    pub(crate) payment_id: Uuid,
+}
+
+/// A payment as stored.
+#[derive(Serialize)]
+pub(crate) struct Shown<'a> {
+    pub(crate) tenant_id: &'a str,
+    #[serde(serialize_with = "hyphenated")]
+    pub(crate) payment_id: Uuid,
+    pub(crate) state: State,
+    pub(crate) amount: &'a str,
+    pub(crate) currency: &'a str,
+    pub(crate) reference: &'a str,
+    pub(crate) created_at: &'a str,
+}
+
+/// How far a payment has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    /// It is claimed; the consumer has not stored its event yet.
+    Requested,
+    /// The record of its event exists.
+    Recorded,
+}
+
+fn hyphenated<S: Serializer>(id: &Uuid, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
+}

@@ -1,0 +1,160 @@
+//! The routes of payments: to ask for one, and to look one up.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRef, Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::StatusCode;
+use tenancy::message::id;
+use tenancy::message::outgoing::{ContentType, Outgoing};
+use tenancy::problem::Problem;
+use tenancy::publisher::Publisher;
+use tenancy::registry::Registry;
+use tenancy::server::{Intake, Served, headers};
+use tokio::time::timeout_at;
+use uuid::Uuid;
+
+use crate::answer::{Accepted, Shown, State as PaymentState};
+use crate::claims::{Claim, Claims};
+use crate::payment::{MOST_BYTES, Payment};
+use crate::settings::RecordReads;
+use crate::{NAME, events};
+
+/// What the routes need.
+#[derive(Clone)]
+pub(crate) struct Payments(Arc<Parts>);
+
+pub(crate) struct Parts {
+    pub(crate) registry: Registry,
+    pub(crate) publisher: Publisher,
+    pub(crate) claims: Claims,
+    pub(crate) intake: Intake,
+    pub(crate) version: String,
+}
+
+impl FromRef<Payments> for Registry {
+    fn from_ref(payments: &Payments) -> Self {
+        payments.0.registry.clone()
+    }
+}
+
+/// The routes, ready to serve.
+pub(crate) fn router(parts: Parts, reads: RecordReads) -> Router {
+    let routes = Router::new().route("/payments", post(post_payment));
+    let routes = match reads {
+        RecordReads::On => routes.route("/payments/{payment_id}", get(get_payment)),
+        // Not there at all, so that it answers as any path that is not there.
+        RecordReads::Off => routes,
+    };
+    routes.with_state(Payments(Arc::new(parts)))
+}
+
+/// `POST /payments`: the claim first, then the event; answered when SQS has it.
+///
+/// A repeat is answered as the first was. If the first failed between claim and event, the repeat sends the event; if it did
+/// not, the event may be sent a second time, under the same id: the consumer's record is the same one.
+async fn post_payment(State(Payments(own)): State<Payments>, Served(route): Served, request: Request) -> Result<Response, Problem> {
+    let key = headers::idempotency_key(request.headers())?.ok_or_else(key_missing)?;
+    let traceparent = headers::traceparent(request.headers());
+    let payload = own.intake.read(request, MOST_BYTES, "a payment").await?;
+    let payment = Payment::from_client(&payload.bytes)?;
+    let payment_id = id::of_key(NAME, &route.tenant, &key, 0);
+    let body = payment.event(payment_id).map_err(|_| Problem::Internal)?;
+    let tenant = route.tenant.clone();
+    let message = Outgoing { tenant, message_id: payment_id, body, content_type: ContentType::default(), traceparent };
+
+    let claiming = claim(&own.claims, &route.tenant, payment_id, &payment);
+    let has_record = timeout_at(payload.deadline, claiming).await.map_err(|_| Problem::UNAVAILABLE)??;
+    if !has_record {
+        own.publisher.send(&route, message, payload.deadline).await?;
+    }
+    let accepted = Accepted {
+        tenant_id: route.tenant.as_str(),
+        environment: own.registry.environment().as_str(),
+        version: &own.version,
+        microservice: NAME,
+        payment_id,
+    };
+    Ok((StatusCode::ACCEPTED, Json(accepted)).into_response())
+}
+
+/// Claims the payment; says whether its record exists already, so that nothing has to be sent.
+async fn claim(claims: &Claims, tenant: &tenancy::tenant::TenantId, payment_id: Uuid, payment: &Payment) -> Result<bool, Problem> {
+    let claim = claims.claim(tenant, payment_id, payment).await?;
+    events::claimed(claim);
+    match claim {
+        Claim::New => Ok(false),
+        Claim::Other => Err(Problem::Unprocessable(
+            "this Idempotency-Key was used for another amount, currency or reference; a new payment needs a new key".to_owned(),
+        )),
+        Claim::Again => {
+            let has_record = claims.is_recorded(tenant, payment_id).await?;
+            if !has_record {
+                events::completing(payment_id);
+            }
+            Ok(has_record)
+        }
+    }
+}
+
+/// `GET /payments/{payment_id}`: the tenant's own payment. Another's, none and what is no id look alike.
+async fn get_payment(
+    State(Payments(own)): State<Payments>,
+    Served(route): Served,
+    path: Result<Path<String>, PathRejection>,
+) -> Result<Response, Problem> {
+    let Path(text) = path.map_err(|_| Problem::NotFound)?;
+    let payment_id = as_written_by_us(&text).ok_or(Problem::NotFound)?;
+    let (stored, has_record) =
+        tokio::try_join!(own.claims.find(&route.tenant, payment_id), own.claims.is_recorded(&route.tenant, payment_id))?;
+    let stored = stored.ok_or(Problem::NotFound)?;
+    let shown = Shown {
+        tenant_id: route.tenant.as_str(),
+        payment_id,
+        state: if has_record { PaymentState::Recorded } else { PaymentState::Requested },
+        amount: &stored.amount,
+        currency: &stored.currency,
+        reference: &stored.reference,
+        created_at: &stored.created_at,
+    };
+    Ok(Json(shown).into_response())
+}
+
+/// An id in the one spelling that we hand out; UUIDs have several.
+fn as_written_by_us(text: &str) -> Option<Uuid> {
+    let id = Uuid::try_parse(text).ok()?;
+    (id.hyphenated().encode_lower(&mut Uuid::encode_buffer()) == text).then_some(id)
+}
+
+fn key_missing() -> Problem {
+    Problem::Parameter(
+        "the Idempotency-Key header is missing; send 1 to 255 visible ASCII characters of your own, and the same again when you retry"
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_has_one_spelling() {
+        let id = "fd4c5c23-75ea-5812-b888-93e8bf1770c3";
+        assert_eq!(as_written_by_us(id).map(|id| id.to_string()).as_deref(), Some(id));
+        for other in [
+            "",
+            "FD4C5C23-75EA-5812-B888-93E8BF1770C3",
+            "fd4c5c2375ea5812b88893e8bf1770c3",
+            "{fd4c5c23-75ea-5812-b888-93e8bf1770c3}",
+            "urn:uuid:fd4c5c23-75ea-5812-b888-93e8bf1770c3",
+            "fd4c5c23-75ea-5812-b888-93e8bf1770c3 ",
+            "payment#fd4c5c23-75ea-5812-b888-93e8bf1770c3",
+            "../fd4c5c23",
+        ] {
+            assert_eq!(as_written_by_us(other), None, "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The producer's routes: one event, or a batch of them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{FromRef, Request, State};
+use axum::response::Response;
+use axum::routing::post;
+use futures_util::StreamExt as _;
+use http::StatusCode;
+use tenancy::message::id::{self, IdempotencyKey};
+use tenancy::message::outgoing::{Body, BodyError, ContentType, Outgoing};
+use tenancy::problem::Problem;
+use tenancy::publisher::Publisher;
+use tenancy::registry::{Registry, Route};
+use tenancy::server::{Intake, Served, headers};
+use uuid::Uuid;
+
+use crate::NAME;
+use crate::answer::{EventResult, Results, Taken, json};
+use crate::batch::Batch;
+
+/// Events of one batch that are on their way at a time: enough to keep every call full, and no batch has the lane for itself.
+const BATCH_IN_FLIGHT: usize = 256;
+
+/// What an answer to one event has at most, in bytes: short enough to be made without growing.
+const ANSWER_BYTES: usize = 256;
+
+/// What the routes need.
+#[derive(Clone)]
+pub(crate) struct Producer(Arc<Parts>);
+
+pub(crate) struct Parts {
+    pub(crate) registry: Registry,
+    pub(crate) publisher: Publisher,
+    pub(crate) intake: Intake,
+    pub(crate) version: String,
+    pub(crate) max_message_bytes: usize,
+    pub(crate) max_body_bytes: usize,
+}
+
+impl FromRef<Producer> for Registry {
+    fn from_ref(producer: &Producer) -> Self {
+        producer.0.registry.clone()
+    }
+}
+
+/// The routes, ready to serve.
+pub(crate) fn router(parts: Parts) -> Router {
+    Router::new()
+        .route("/producer", post(post_event))
+        .route("/producer/batch", post(post_batch))
+        .with_state(Producer(Arc::new(parts)))
+}
+
+/// `POST /producer`: answered when SQS has the event.
+async fn post_event(State(Producer(own)): State<Producer>, Served(route): Served, request: Request) -> Result<Response, Problem> {
+    let key = headers::idempotency_key(request.headers())?;
+    let traceparent = headers::traceparent(request.headers());
+    let payload = own.intake.read(request, own.max_message_bytes, "an event with its attributes").await?;
+    let body = Body::from_client(&payload.bytes).map_err(|BodyError::Json(text)| Problem::Body(text))?;
+    let message_id = message_id(&route, key.as_ref(), 0);
+    let message = Outgoing { tenant: route.tenant.clone(), message_id, body, content_type: payload.content_type, traceparent };
+    own.publisher.send(&route, message, payload.deadline).await?;
+    let taken = Taken {
+        tenant_id: route.tenant.as_str(),
+        environment: own.registry.environment().as_str(),
+        version: &own.version,
+        microservice: NAME,
+        message_id,
+    };
+    Ok(json(StatusCode::OK, &taken, ANSWER_BYTES))
+}
+
+/// `POST /producer/batch`: answered when each event has its result. It waits for room in the lane rather than filling it.
+async fn post_batch(State(Producer(own)): State<Producer>, Served(route): Served, request: Request) -> Result<Response, Problem> {
+    let key = headers::idempotency_key(request.headers())?;
+    let traceparent = headers::traceparent(request.headers());
+    let payload = own.intake.read(request, own.max_body_bytes, "a batch").await?;
+    let batch = Batch::from_client(&payload.bytes)?;
+    let sends = (0..batch.len()).map(|index| {
+        // Made here, when its turn comes: so ids follow the order of the events, and few copies are held at a time.
+        let message_id = message_id(&route, key.as_ref(), index);
+        let message = Outgoing {
+            tenant: route.tenant.clone(),
+            message_id,
+            body: Body::from_json(batch.event(index).unwrap_or_default()),
+            // The request's content type describes the array.
+            content_type: ContentType::default(),
+            traceparent: traceparent.clone(),
+        };
+        let (own, route) = (&own, &route);
+        async move {
+            let sent = own.publisher.send_waiting(route, message, payload.deadline).await;
+            EventResult::from(sent.map(|()| message_id).map_err(Problem::from))
+        }
+    });
+    let results = Results { results: futures_util::stream::iter(sends).buffered(BATCH_IN_FLIGHT).collect().await };
+    Ok(json(results.status(), &results, results.results.len() * ANSWER_BYTES))
+}
+
+/// The id of the event at a place: by the client's key if there is one, so that a retry is the same record.
+fn message_id(route: &Route, key: Option<&IdempotencyKey>, index: usize) -> Uuid {
+    key.map_or_else(id::unique, |key| id::of_key(NAME, &route.tenant, key, index))
+}
