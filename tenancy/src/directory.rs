@@ -17,9 +17,11 @@ use crate::tenant::Environment;
 
 mod cache;
 mod fetch;
+mod wait;
 
 use cache::{Cache, Resource};
 use fetch::Fetcher;
+pub use wait::until_found;
 
 /// Why a lookup gave nothing. Causes are logged here; callers pass the kind on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
