@@ -219,9 +219,15 @@ mod tests {
     #[test]
     fn the_url_follows_the_partition() {
         for (arn, url) in [
-            ("arn:aws:sqs:eu-central-1:123456789012:consumer-acme", "https://sqs.eu-central-1.amazonaws.com/123456789012/consumer-acme"),
+            (
+                "arn:aws:sqs:eu-central-1:123456789012:consumer-acme",
+                "https://sqs.eu-central-1.amazonaws.com/123456789012/consumer-acme",
+            ),
             ("arn:aws-cn:sqs:cn-north-1:123456789012:q", "https://sqs.cn-north-1.amazonaws.com.cn/123456789012/q"),
-            ("arn:aws-us-gov:sqs:us-gov-west-1:123456789012:q", "https://sqs.us-gov-west-1.amazonaws.com/123456789012/q"),
+            (
+                "arn:aws-us-gov:sqs:us-gov-west-1:123456789012:q",
+                "https://sqs.us-gov-west-1.amazonaws.com/123456789012/q",
+            ),
             ("arn:aws-iso:sqs:us-iso-east-1:123456789012:q", "https://sqs.us-iso-east-1.c2s.ic.gov/123456789012/q"),
         ] {
             assert_eq!(queue(arn).url(None), url);

@@ -7,6 +7,8 @@
 use std::time::Duration;
 
 use aws_config::BehaviorVersion;
+use aws_config::identity::IdentityCache;
+use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_async::rt::sleep::TokioSleep;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
@@ -15,8 +17,6 @@ use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
-use aws_config::identity::IdentityCache;
-use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 
 use crate::config::ConfigError;
 
@@ -95,11 +95,17 @@ impl Endpoints {
         let read = |name: &str| match variable(name).filter(|url| !url.is_empty()) {
             None => Ok(None),
             Some(url) if is_http_url(&url) => Ok(Some(url)),
-            Some(url) => Err(ConfigError::new(name, format!("invalid value {url:?}: it is a URL such as http://127.0.0.1:4566"))),
+            Some(url) => {
+                Err(ConfigError::new(name, format!("invalid value {url:?}: it is a URL such as http://127.0.0.1:4566")))
+            }
         };
         let shared = read("AWS_ENDPOINT_URL")?;
         let of = |name| Ok(read(name)?.or_else(|| shared.clone()));
-        Ok(Self { sqs: of("AWS_ENDPOINT_URL_SQS")?, dynamodb: of("AWS_ENDPOINT_URL_DYNAMODB")?, ssm: of("AWS_ENDPOINT_URL_SSM")? })
+        Ok(Self {
+            sqs: of("AWS_ENDPOINT_URL_SQS")?,
+            dynamodb: of("AWS_ENDPOINT_URL_DYNAMODB")?,
+            ssm: of("AWS_ENDPOINT_URL_SSM")?,
+        })
     }
 }
 
@@ -167,7 +173,11 @@ impl Connect {
             sqs: aws_sdk_sqs::Client::new(&shared(&at.sqs, &once, &brief)),
             sqs_receive: aws_sdk_sqs::Client::new(&shared(&at.sqs, &once, &poll)),
             dynamodb_batch: aws_sdk_dynamodb::Client::new(&shared(&at.dynamodb, &once, &brief)),
-            dynamodb: aws_sdk_dynamodb::Client::new(&shared(&at.dynamodb, &some, &timeouts(ATTEMPT_TIMEOUT, CALL_TIMEOUT))),
+            dynamodb: aws_sdk_dynamodb::Client::new(&shared(
+                &at.dynamodb,
+                &some,
+                &timeouts(ATTEMPT_TIMEOUT, CALL_TIMEOUT),
+            )),
             ssm: aws_sdk_ssm::Client::new(&shared(&at.ssm, &once, &brief)),
             region: self.region.clone(),
             sqs_endpoint: at.sqs.clone(),
@@ -200,7 +210,9 @@ mod tests {
 
     #[test]
     fn a_service_s_own_endpoint_goes_before_the_shared_one() {
-        let endpoints = read(&[("AWS_ENDPOINT_URL", "http://127.0.0.1:1"), ("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:2")]).unwrap();
+        let endpoints =
+            read(&[("AWS_ENDPOINT_URL", "http://127.0.0.1:1"), ("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:2")])
+                .unwrap();
         assert_eq!(endpoints.sqs.as_deref(), Some("http://127.0.0.1:2"));
         assert_eq!(endpoints.dynamodb.as_deref(), Some("http://127.0.0.1:1"));
         assert_eq!(endpoints.ssm.as_deref(), Some("http://127.0.0.1:1"));

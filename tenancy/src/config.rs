@@ -217,6 +217,12 @@ impl Common {
         }
     }
 
+    /// The version to report: `SERVICE_VERSION`, else that of the build.
+    #[must_use]
+    pub fn version(&self, build: &str) -> String {
+        self.service_version.clone().filter(|version| !version.is_empty()).unwrap_or_else(|| build.to_owned())
+    }
+
     /// Refuses values that contradict each other.
     ///
     /// # Errors
@@ -238,7 +244,8 @@ impl Common {
             return Err(ConfigError::new("REQUEST_TIMEOUT", "must be longer than 0"));
         }
         if self.drain_delay >= self.shutdown_timeout {
-            let reason = format!("must be longer than DRAIN_DELAY ({}), not {}", self.drain_delay, self.shutdown_timeout);
+            let reason =
+                format!("must be longer than DRAIN_DELAY ({}), not {}", self.drain_delay, self.shutdown_timeout);
             return Err(ConfigError::new("SHUTDOWN_TIMEOUT", reason));
         }
         for (variable, value) in [

@@ -54,8 +54,14 @@ fn a_wrong_setting_is_one_line_that_names_the_variable() {
             "DRAIN_DELAY: invalid value \"5 seconds\": a duration is a whole number with ms, s or m, such as 250ms, 5s or 2m; \
              a bare number is seconds",
         ),
-        (&["--environment", "acme", "--log-format", "xml"], "LOG_FORMAT: invalid value \"xml\": it is one of json, text"),
-        (&["--environment", "acme", "--tenant-model", "pool"], "TENANT_MODEL: pool needs an ENVIRONMENT such as pool-1, not acme"),
+        (
+            &["--environment", "acme", "--log-format", "xml"],
+            "LOG_FORMAT: invalid value \"xml\": it is one of json, text",
+        ),
+        (
+            &["--environment", "acme", "--tenant-model", "pool"],
+            "TENANT_MODEL: pool needs an ENVIRONMENT such as pool-1, not acme",
+        ),
         (
             &["--environment", "pool-1", "--tenant-model", "silo"],
             "TENANT_MODEL: silo needs an ENVIRONMENT that is a tenant's id, not pool-1",
@@ -70,7 +76,9 @@ fn a_wrong_setting_is_one_line_that_names_the_variable() {
     ] {
         assert_eq!(read(args).unwrap_err(), line);
     }
-    assert!(read(&["--environment", "acme", "--port", "70000"]).unwrap_err().starts_with("PORT: invalid value \"70000\""));
+    assert!(
+        read(&["--environment", "acme", "--port", "70000"]).unwrap_err().starts_with("PORT: invalid value \"70000\"")
+    );
     assert!(read(&["--environment", "acme", "--rust-log", "a=b=c"]).unwrap_err().starts_with("RUST_LOG: "));
 }
 

@@ -18,8 +18,10 @@ pub mod config;
 pub mod directory;
 pub mod message;
 pub mod problem;
+pub mod process;
 pub mod publisher;
 pub mod registry;
+pub mod server;
 pub mod telemetry;
 pub mod tenant;
 #[cfg(test)]

@@ -30,8 +30,8 @@ pub enum Problem {
     UnknownTenant,
     /// 404: no such route, or nothing of that id here.
     NotFound,
-    /// 405: the route exists, not with this method. Holds the methods that it takes.
-    Method(&'static str),
+    /// 405: the route exists, not with this method; the `Allow` header names those it takes.
+    Method,
     /// 408: the request's body did not arrive in time.
     Slow,
     /// 409: the tier header contradicts the tenant's registered resources.
@@ -61,7 +61,7 @@ impl Problem {
             Self::Tenant(_) | Self::Tier(_) | Self::Parameter(_) | Self::Body(_) => StatusCode::BAD_REQUEST,
             Self::NotServed => StatusCode::FORBIDDEN,
             Self::UnknownTenant | Self::NotFound => StatusCode::NOT_FOUND,
-            Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::TierConflict => StatusCode::CONFLICT,
             Self::TooLarge(..) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -84,7 +84,7 @@ impl Problem {
             Self::NotServed => "tenant-not-served",
             Self::UnknownTenant => "tenant-unknown",
             Self::NotFound => "not-found",
-            Self::Method(_) => "method",
+            Self::Method => "method",
             Self::Slow => "slow-request",
             Self::TierConflict => "tier-conflict",
             Self::TooLarge(..) => "too-large",
@@ -107,7 +107,7 @@ impl Problem {
             Self::NotServed => "This deployment does not serve the tenant",
             Self::UnknownTenant => "The tenant is not known",
             Self::NotFound => "There is nothing here",
-            Self::Method(_) => "The method is not allowed here",
+            Self::Method => "The method is not allowed here",
             Self::Slow => "The request took too long to arrive",
             Self::TierConflict => "The tier is not the tenant's",
             Self::TooLarge(..) => "The request is too large",
@@ -129,11 +129,15 @@ impl Problem {
             | Self::Body(text)
             | Self::Unprocessable(text) => text.clone(),
             Self::NotServed => "send the request to the deployment that serves this tenant".to_owned(),
-            Self::UnknownTenant => "check the tenantID header; a new tenant is known seconds after its onboarding".to_owned(),
+            Self::UnknownTenant => {
+                "check the tenantID header; a new tenant is known seconds after its onboarding".to_owned()
+            }
             Self::NotFound => "check the path".to_owned(),
-            Self::Method(allowed) => format!("use {allowed}"),
+            Self::Method => "use a method that the Allow header names".to_owned(),
             Self::Slow => "send the whole request without pauses".to_owned(),
-            Self::TierConflict => "leave the tier header out, or send the tier that the tenant is registered with".to_owned(),
+            Self::TierConflict => {
+                "leave the tier header out, or send the tier that the tenant is registered with".to_owned()
+            }
             Self::TooLarge(limit, what) => format!("{what} may have at most {limit} bytes"),
             Self::MediaType => "send JSON with content type application/json, or an empty body".to_owned(),
             Self::Limited(after) | Self::Unavailable(after) => {
@@ -164,9 +168,6 @@ impl IntoResponse for Problem {
         match &self {
             Self::Limited(after) | Self::Unavailable(after) => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
-            }
-            Self::Method(allowed) => {
-                headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
             }
             // What is left of the body is not read, so the connection cannot carry another request.
             Self::Slow | Self::TooLarge(..) => {

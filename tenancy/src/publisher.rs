@@ -114,7 +114,11 @@ impl Publisher {
 
     fn size_of(&self, message: &Outgoing) -> Result<usize, SendError> {
         let size = message.size(&self.0.environment);
-        if size > self.0.limits.message_bytes { Err(SendError::TooLarge(self.0.limits.message_bytes)) } else { Ok(size) }
+        if size > self.0.limits.message_bytes {
+            Err(SendError::TooLarge(self.0.limits.message_bytes))
+        } else {
+            Ok(size)
+        }
     }
 
     async fn submit(
@@ -231,7 +235,11 @@ impl Publisher {
             }
         }
         for failed in &reply.failed {
-            let fault = Fault::of_code(&failed.code).unwrap_or(if failed.sender_fault { Fault::Refused } else { Fault::Transient });
+            let fault = Fault::of_code(&failed.code).unwrap_or(if failed.sender_fault {
+                Fault::Refused
+            } else {
+                Fault::Transient
+            });
             if fault == Fault::Refused {
                 tracing::warn!(queue = lane.queue.name(), code = failed.code, "SQS refused a message");
             }
@@ -245,7 +253,9 @@ impl Publisher {
             match outcome.unwrap_or(Entry::Failed(Fault::Transient)) {
                 Entry::Sent => pending.finish(Ok(())),
                 Entry::Failed(Fault::Refused) => pending.finish(Err(SendError::Refused)),
-                Entry::Failed(Fault::Denied | Fault::NoCredentials | Fault::Gone) => pending.finish(Err(SendError::Unavailable)),
+                Entry::Failed(Fault::Denied | Fault::NoCredentials | Fault::Gone) => {
+                    pending.finish(Err(SendError::Unavailable))
+                }
                 Entry::Failed(fault) => {
                     throttled |= fault == Fault::Throttled;
                     again.push(pending);

@@ -61,7 +61,9 @@ impl Registry {
     pub fn new(directory: Directory, common: &Common, serves: Serves) -> Self {
         let (environment, registration) = (common.environment.clone(), common.tenant_registration);
         if registration == TenantRegistration::Open && matches!(environment, Environment::Pool(_)) {
-            tracing::warn!("TENANT_REGISTRATION=open: any valid tenant id is served by the pool's queue, registered or not");
+            tracing::warn!(
+                "TENANT_REGISTRATION=open: any valid tenant id is served by the pool's queue, registered or not"
+            );
         }
         Self(Arc::new(Inner { directory, environment, registration, serves }))
     }
@@ -133,7 +135,9 @@ impl Registry {
 fn is_of_another_pool(queue: &str, own: &PoolId, tenant: &TenantId) -> bool {
     let ends_part = |rest: &str| rest.is_empty() || rest.starts_with(['-', '_']);
     let starts_part = |before: &str| before.is_empty() || before.ends_with(['-', '_']);
-    let has = |part: &str| queue.match_indices(part).any(|(at, _)| starts_part(&queue[..at]) && ends_part(&queue[at + part.len()..]));
+    let has = |part: &str| {
+        queue.match_indices(part).any(|(at, _)| starts_part(&queue[..at]) && ends_part(&queue[at + part.len()..]))
+    };
     if has(tenant.as_str()) {
         return false;
     }
@@ -156,7 +160,15 @@ mod tests {
         for queue in ["consumer-pool-2", "pool-2", "consumer-pool-12-x7f3", "pool-2_consumer_sqs"] {
             assert!(of_another(queue, "acme"), "{queue}");
         }
-        for queue in ["consumer-pool-1", "consumer-acme", "consumer-pool-1-x7f3", "carpool-2", "consumer-pool-0", "pool-22222", "pool-2x"] {
+        for queue in [
+            "consumer-pool-1",
+            "consumer-acme",
+            "consumer-pool-1-x7f3",
+            "carpool-2",
+            "consumer-pool-0",
+            "pool-22222",
+            "pool-2x",
+        ] {
             assert!(!of_another(queue, "acme"), "{queue}");
         }
         assert!(!of_another("consumer-acme-pool-2", "acme-pool-2"));

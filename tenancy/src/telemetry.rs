@@ -58,3 +58,8 @@ pub fn upkeep() {
         handle.run_upkeep();
     }
 }
+
+/// Says which build this is.
+pub fn build_info(service: &'static str, version: &str) {
+    metrics::gauge!("build_info", "service" => service, "version" => version.to_owned()).set(1.0);
+}

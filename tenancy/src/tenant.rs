@@ -100,9 +100,8 @@ impl FromStr for PoolId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits = text.strip_prefix("pool-").ok_or(PoolIdError)?.as_bytes();
-        let number = (1..=4).contains(&digits.len())
-            && digits.iter().all(u8::is_ascii_digit)
-            && digits.first() != Some(&b'0');
+        let number =
+            (1..=4).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit) && digits.first() != Some(&b'0');
         if number { Ok(Self(Arc::from(text))) } else { Err(PoolIdError) }
     }
 }

@@ -145,10 +145,12 @@ impl Refreshing {
             .with_timeout_config(timeouts)
             .with_http_client(http);
         let provider = match source {
-            CredentialSource::Variables => SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()),
-            CredentialSource::WebIdentity { .. } => {
-                SharedCredentialsProvider::new(WebIdentityTokenCredentialsProvider::builder().configure(&config).build())
+            CredentialSource::Variables => {
+                SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new())
             }
+            CredentialSource::WebIdentity { .. } => SharedCredentialsProvider::new(
+                WebIdentityTokenCredentialsProvider::builder().configure(&config).build(),
+            ),
             CredentialSource::Container(_) => {
                 SharedCredentialsProvider::new(EcsCredentialsProvider::builder().configure(&config).build())
             }

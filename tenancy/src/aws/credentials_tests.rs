@@ -45,7 +45,8 @@ impl ProvideCredentials for Shared {
 #[tokio::test]
 async fn a_thousand_callers_cost_one_call() {
     let (sts, provider) = Sts::start(Duration::from_secs(3600), Duration::from_millis(20), 0..0);
-    let callers: Vec<_> = (0..1000).map(|_| provider.clone()).map(|p| tokio::spawn(async move { p.credentials().await })).collect();
+    let callers: Vec<_> =
+        (0..1000).map(|_| provider.clone()).map(|p| tokio::spawn(async move { p.credentials().await })).collect();
     for caller in callers {
         assert_eq!(caller.await.unwrap().unwrap().access_key_id(), "key-0");
     }

@@ -42,19 +42,51 @@ impl Fault {
         let code = code.rsplit('#').next().unwrap_or(code);
         let code = code.strip_prefix("AWS.SimpleQueueService.").unwrap_or(code);
         Some(match code {
-            "ThrottlingException" | "Throttling" | "ThrottledException" | "RequestThrottled" | "RequestThrottledException"
-            | "TooManyRequestsException" | "ProvisionedThroughputExceededException" | "ProvisionedThroughputExceeded"
-            | "RequestLimitExceeded" | "BandwidthLimitExceeded" | "LimitExceededException" | "SlowDown" | "OverLimit"
-            | "KmsThrottled" | "PriorRequestNotComplete" | "TransactionInProgressException" => Self::Throttled,
-            "InternalError" | "InternalFailure" | "InternalServerError" | "ServiceUnavailable" | "ServiceUnavailableException"
-            | "RequestTimeout" | "RequestTimeoutException" | "RequestExpired" | "RequestTimeTooSkewed" => Self::Transient,
-            "QueueDoesNotExist" | "NonExistentQueue" | "QueueDeletedRecently" | "ResourceNotFoundException" | "TableNotFoundException" => {
-                Self::Gone
-            }
-            "AccessDenied" | "AccessDeniedException" | "UnrecognizedClientException" | "InvalidClientTokenId" | "ExpiredToken"
-            | "ExpiredTokenException" | "InvalidSignatureException" | "SignatureDoesNotMatch" | "IncompleteSignature"
-            | "MissingAuthenticationToken" | "MissingAuthenticationTokenException" | "OptInRequired" | "KmsAccessDenied"
-            | "InvalidSecurity" | "NotAuthorized" => Self::Denied,
+            "ThrottlingException"
+            | "Throttling"
+            | "ThrottledException"
+            | "RequestThrottled"
+            | "RequestThrottledException"
+            | "TooManyRequestsException"
+            | "ProvisionedThroughputExceededException"
+            | "ProvisionedThroughputExceeded"
+            | "RequestLimitExceeded"
+            | "BandwidthLimitExceeded"
+            | "LimitExceededException"
+            | "SlowDown"
+            | "OverLimit"
+            | "KmsThrottled"
+            | "PriorRequestNotComplete"
+            | "TransactionInProgressException" => Self::Throttled,
+            "InternalError"
+            | "InternalFailure"
+            | "InternalServerError"
+            | "ServiceUnavailable"
+            | "ServiceUnavailableException"
+            | "RequestTimeout"
+            | "RequestTimeoutException"
+            | "RequestExpired"
+            | "RequestTimeTooSkewed" => Self::Transient,
+            "QueueDoesNotExist"
+            | "NonExistentQueue"
+            | "QueueDeletedRecently"
+            | "ResourceNotFoundException"
+            | "TableNotFoundException" => Self::Gone,
+            "AccessDenied"
+            | "AccessDeniedException"
+            | "UnrecognizedClientException"
+            | "InvalidClientTokenId"
+            | "ExpiredToken"
+            | "ExpiredTokenException"
+            | "InvalidSignatureException"
+            | "SignatureDoesNotMatch"
+            | "IncompleteSignature"
+            | "MissingAuthenticationToken"
+            | "MissingAuthenticationTokenException"
+            | "OptInRequired"
+            | "KmsAccessDenied"
+            | "InvalidSecurity"
+            | "NotAuthorized" => Self::Denied,
             _ => return None,
         })
     }

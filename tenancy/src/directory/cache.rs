@@ -76,9 +76,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<T: Resource> Cache<T> {
     pub(super) fn new(fetcher: Fetcher, region: Region, own: Arc<Environment>, ttl: Duration) -> Self {
-        let count = |result: &'static str| {
-            metrics::counter!("directory_lookups_total", "parameter" => T::PARAMETER, "result" => result)
-        };
+        let count = |result: &'static str| metrics::counter!("directory_lookups_total", "parameter" => T::PARAMETER, "result" => result);
         Self(Arc::new(Inner {
             fetcher,
             region,

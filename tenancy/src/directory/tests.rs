@@ -63,7 +63,10 @@ impl Ssm {
             };
         }
         let (there, missing): (Vec<_>, Vec<_>) = names.iter().partition(|name| script.parameters.contains_key(*name));
-        (200, json!({"Parameters": there.into_iter().filter_map(found).collect::<Vec<_>>(), "InvalidParameters": missing}))
+        (
+            200,
+            json!({"Parameters": there.into_iter().filter_map(found).collect::<Vec<_>>(), "InvalidParameters": missing}),
+        )
     }
 
     fn directory(&self, ttl: Duration) -> Directory {

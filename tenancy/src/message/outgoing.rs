@@ -88,7 +88,8 @@ impl Body {
             return Ok(Self(Cow::Borrowed(DEFAULT_EVENT)));
         }
         let text = std::str::from_utf8(bytes).map_err(|error| BodyError::Json(error.to_string()))?;
-        serde_json::from_str::<&serde_json::value::RawValue>(text).map_err(|error| BodyError::Json(error.to_string()))?;
+        serde_json::from_str::<&serde_json::value::RawValue>(text)
+            .map_err(|error| BodyError::Json(error.to_string()))?;
         Ok(Self::from_json(text))
     }
 

@@ -2,7 +2,9 @@ use super::*;
 use proptest::prelude::*;
 
 fn body(text: &str) -> Result<String, String> {
-    Body::from_client(&Bytes::copy_from_slice(text.as_bytes())).map(Body::into_string).map_err(|error| error.to_string())
+    Body::from_client(&Bytes::copy_from_slice(text.as_bytes()))
+        .map(Body::into_string)
+        .map_err(|error| error.to_string())
 }
 
 #[test]
@@ -60,7 +62,8 @@ fn size_is_counted_in_bytes_with_the_attributes() {
     // body 6, then name + "String" + value: tenant_id 9+6+4, producer_environment 20+6+6, message_id 10+6+36, content_type 12+6+16
     assert_eq!(message.size(&producer), 6 + 19 + 32 + 52 + 34);
     let attributes = message.attributes(&producer).unwrap();
-    let counted: usize = attributes.iter().map(|(name, value)| name.len() + 6 + value.string_value().unwrap().len()).sum();
+    let counted: usize =
+        attributes.iter().map(|(name, value)| name.len() + 6 + value.string_value().unwrap().len()).sum();
     assert_eq!(message.size(&producer), 6 + counted);
 }
 
@@ -70,7 +73,15 @@ fn content_types_of_json_are_kept_as_written() {
         assert_eq!(ContentType::parse(good).map(|kind| kind.as_str().to_owned()), Ok(good.to_owned()));
     }
     assert_eq!(ContentType::parse("Application/JSON").map(|kind| kind.as_str().to_owned()), Ok(JSON.to_owned()));
-    for bad in ["", "text/plain", "application/x-www-form-urlencoded", "json", "/json", "application/+json", "application/jsonp"] {
+    for bad in [
+        "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "json",
+        "/json",
+        "application/+json",
+        "application/jsonp",
+    ] {
         assert_eq!(ContentType::parse(bad), Err(ContentTypeError), "{bad:?}");
     }
 }

@@ -107,7 +107,8 @@ impl Received {
         let traceparent = optional(TRACEPARENT);
         let own_id = attributes.remove(MESSAGE_ID).and_then(text).filter(|text| id::is_usable(text));
         let event = tenant.and_then(|tenant| {
-            let message_id = own_id.or_else(|| id::is_usable(&sqs_id).then(|| sqs_id.clone())).ok_or(Rejection::NoId)?;
+            let message_id =
+                own_id.or_else(|| id::is_usable(&sqs_id).then(|| sqs_id.clone())).ok_or(Rejection::NoId)?;
             Ok(Event { tenant, message_id, producer_environment, content_type, body })
         });
         Self {

@@ -106,11 +106,10 @@ fn a_silo_refuses_another_tenant_s_message_and_a_pool_does_not() {
 
 #[test]
 fn optional_attributes_that_are_empty_or_of_another_type_are_left_out() {
-    let event = read_at("acme", &[
-        tenant("acme"),
-        (PRODUCER_ENVIRONMENT, attribute("String", "")),
-        (CONTENT_TYPE, attribute("Number", "1")),
-    ]);
+    let event = read_at(
+        "acme",
+        &[tenant("acme"), (PRODUCER_ENVIRONMENT, attribute("String", "")), (CONTENT_TYPE, attribute("Number", "1"))],
+    );
     let event = event.event.unwrap();
     assert_eq!((event.producer_environment, event.content_type), (None, None));
 }

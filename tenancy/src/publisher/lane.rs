@@ -23,7 +23,8 @@ const MOST_MESSAGES: usize = 1_024;
 const MOST_CALLS: usize = 64;
 
 /// What a round trip is taken for: this until one was measured, and never outside the bounds.
-const ROUND_TRIP: (Duration, Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20), Duration::from_millis(250));
+const ROUND_TRIP: (Duration, Duration, Duration) =
+    (Duration::from_millis(1), Duration::from_millis(20), Duration::from_millis(250));
 
 /// Pauses of a lane in trouble: they double from the first to the last, with full jitter.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -151,7 +152,8 @@ impl Lane {
         if state.waiting.is_empty() || state.calls >= MOST_CALLS || state.is_paused(now) {
             return None;
         }
-        let full = state.waiting.len() >= MOST_ENTRIES || state.waiting_bytes >= self.most_bytes_a_call || state.alone > 0;
+        let full =
+            state.waiting.len() >= MOST_ENTRIES || state.waiting_bytes >= self.most_bytes_a_call || state.alone > 0;
         let due = state.calls == 0 || now.duration_since(state.last_launch) >= state.round_trip;
         if !full && !due {
             return None;

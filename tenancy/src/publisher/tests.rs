@@ -34,7 +34,8 @@ fn plane(answer: impl Fn(usize, &str, &[String]) -> Option<Answer> + Send + Sync
         }
         assert_eq!(operation, "SendMessageBatch");
         let queue = body["QueueUrl"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
-        let bodies: Vec<String> = body["Entries"].as_array().unwrap().iter().map(|e| e["MessageBody"].as_str().unwrap().to_owned()).collect();
+        let bodies: Vec<String> =
+            body["Entries"].as_array().unwrap().iter().map(|e| e["MessageBody"].as_str().unwrap().to_owned()).collect();
         let number = {
             let mut log = log.lock().unwrap();
             log.push((queue.clone(), bodies.clone()));
@@ -177,7 +178,9 @@ async fn a_throttled_entry_is_sent_again_within_the_deadline_and_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_fails_as_a_whole_is_made_again() {
-    for (status, code) in [(500, "InternalError"), (503, "ServiceUnavailable"), (400, "ThrottlingException"), (400, "RequestThrottled")] {
+    for (status, code) in
+        [(500, "InternalError"), (503, "ServiceUnavailable"), (400, "ThrottlingException"), (400, "RequestThrottled")]
+    {
         let plane = plane(move |number, _, _| if number < 4 { failed(status, code) } else { None });
         assert_eq!(plane.send("1").await, Ok(()), "{code}");
         assert_eq!(plane.sizes(), [1, 1, 1, 1, 1]);
@@ -213,7 +216,9 @@ async fn a_role_that_may_not_send_is_told_so_at_once_and_with_one_call() {
 
 #[tokio::test(start_paused = true)]
 async fn when_a_call_is_refused_each_of_its_messages_is_tried_alone() {
-    let plane = plane(|_, _, bodies| bodies.contains(&"\"bad\"".to_owned()).then(|| failed(400, "InvalidMessageContents")).flatten());
+    let plane = plane(|_, _, bodies| {
+        bodies.contains(&"\"bad\"".to_owned()).then(|| failed(400, "InvalidMessageContents")).flatten()
+    });
     let texts = ["0", "1", "\"bad\"", "3"];
     let all = join_all(texts.iter().map(|text| plane.send(text))).await;
     assert_eq!(all, [Ok(()), Ok(()), Err(SendError::Refused), Ok(())]);

@@ -1,0 +1,157 @@
+//! The HTTP scaffold that every service stands on.
+//!
+//! [`Scaffold`] takes a service's routes and adds what all have: identity, probes, header rules, limits, timeouts, problems.
+//! Bound to its ports it is an [`App`]; [`App::run`] is its life, from accepting to the last answer. Nothing here reads the
+//! environment or a global, so an app can be started twice in one process.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `edge` | what happens to every request, in order |
+//! | `headers` | `tenantID`, `tier`, `Idempotency-Key`, `traceparent` |
+//! | `intake` | reading a body: size, time, memory, media type |
+//! | `identity` | `GET /NAME` and the readiness probe |
+//! | `connection`, `pace` | accepting, and how long a connection may take over what |
+//! | `admin` | `/livez`, `/readyz`, `/metrics` |
+//! | `life` | start, drain, stop |
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use thiserror::Error;
+use tokio::net::TcpListener;
+
+use crate::config::Common;
+use crate::registry::Registry;
+
+mod admin;
+mod connection;
+mod edge;
+pub mod headers;
+mod health;
+mod identity;
+mod intake;
+mod life;
+mod pace;
+
+pub use edge::{Named, Served};
+pub use intake::{Intake, Payload};
+pub use life::{App, RunError, Stop};
+
+use health::Health;
+
+/// A service in the making: its routes, and what runs beside them.
+pub struct Scaffold {
+    name: &'static str,
+    common: Common,
+    version: String,
+    registry: Registry,
+    routes: Router,
+    ready: BoxFuture<'static, ()>,
+    live: Arc<dyn Fn() -> bool + Send + Sync>,
+    tasks: Vec<(&'static str, life::Task)>,
+}
+
+/// A port that could not be taken.
+#[derive(Debug, Error)]
+#[error("{variable}: cannot listen on {address}: {source}")]
+pub struct StartError {
+    variable: &'static str,
+    address: SocketAddr,
+    source: std::io::Error,
+}
+
+impl Scaffold {
+    /// A service called `name` (the first segment of its paths) of this version, which serves whom `registry` says.
+    #[must_use]
+    pub fn new(name: &'static str, build_version: &str, common: &Common, registry: Registry) -> Self {
+        Self {
+            name,
+            version: common.version(build_version),
+            common: common.clone(),
+            registry,
+            routes: Router::new(),
+            ready: Box::pin(std::future::ready(())),
+            live: Arc::new(|| true),
+            tasks: Vec::new(),
+        }
+    }
+
+    /// The service's own routes, with their state.
+    #[must_use]
+    pub fn routes(mut self, routes: Router) -> Self {
+        self.routes = routes;
+        self
+    }
+
+    /// The app is ready when this has ended: parameters are read. Not before it is run.
+    #[must_use]
+    pub fn ready_when(mut self, ready: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.ready = Box::pin(ready);
+        self
+    }
+
+    /// The process is alive while this says so. It must answer at once, from memory.
+    #[must_use]
+    pub fn live_while(mut self, live: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.live = Arc::new(live);
+        self
+    }
+
+    /// Work that goes on beside the server. It ends after [`Stop::signalled`]; ending earlier is a failure of the app.
+    #[must_use]
+    pub fn task<F>(mut self, name: &'static str, work: impl FnOnce(Stop) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.tasks.push((name, Box::new(move |stop| Box::pin(work(stop)))));
+        self
+    }
+
+    /// Takes the ports.
+    ///
+    /// # Errors
+    /// A port that cannot be had, with the variable that names it.
+    pub async fn bind(self) -> Result<App, StartError> {
+        let public = listen(&self.common, self.common.port, "PORT").await?;
+        let admin = listen(&self.common, self.common.admin_port, "ADMIN_PORT").await?;
+        let health = Arc::new(Health::new(self.live));
+        let identity = identity::Identity::new(self.name, &self.version, self.registry.clone());
+        let own = identity::routes(self.name, identity, health.clone());
+        let router = edge::wrap(own.merge(self.routes), self.name, &self.common);
+        crate::telemetry::build_info(self.name, &self.version);
+        Ok(App {
+            name: self.name,
+            public,
+            admin,
+            router,
+            health,
+            ready: self.ready,
+            tasks: self.tasks,
+            limits: connection::Limits::of(&self.common),
+            drain_delay: self.common.drain_delay.get(),
+            shutdown_timeout: self.common.shutdown_timeout.get(),
+        })
+    }
+}
+
+/// A listener and its address.
+struct Bound {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+async fn listen(common: &Common, port: u16, variable: &'static str) -> Result<Bound, StartError> {
+    let address = SocketAddr::new(common.host, port);
+    let bound = async {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Bound { listener, address })
+    };
+    bound.await.map_err(|source| StartError { variable, address, source })
+}
+
+#[cfg(test)]
+#[path = "server/tests.rs"]
+mod tests;

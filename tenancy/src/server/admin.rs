@@ -1,0 +1,30 @@
+//! The admin port: `/livez`, `/readyz`, `/metrics`. Nothing of it is on the tenants' port.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use http::{StatusCode, header};
+
+use crate::problem::Problem;
+
+use super::health::Health;
+
+pub(super) fn routes(health: Arc<Health>) -> Router {
+    Router::new()
+        .route("/livez", get(|State(health): State<Arc<Health>>| async move { probe(health.is_live()) }))
+        .route("/readyz", get(|State(health): State<Arc<Health>>| async move { probe(health.is_ready()) }))
+        .route("/metrics", get(metrics))
+        .fallback(|| async { Problem::NotFound })
+        .with_state(health)
+}
+
+fn probe(well: bool) -> (StatusCode, &'static str) {
+    if well { (StatusCode::OK, "ok\n") } else { (StatusCode::SERVICE_UNAVAILABLE, "not ok\n") }
+}
+
+async fn metrics() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], crate::telemetry::render())
+}

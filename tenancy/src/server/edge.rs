@@ -1,0 +1,157 @@
+//! What happens to every request on the tenants' port, in this order: count, shed, headers, time, panics.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::{FromRef, FromRequestParts, MatchedPath, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use http::request::Parts;
+use tokio::sync::Semaphore;
+
+use crate::config::Common;
+use crate::problem::{Problem, ProblemKind};
+use crate::registry::{Caller, Registry, Route};
+
+use super::headers;
+
+struct Edge {
+    service: &'static str,
+    readiness: String,
+    places: Semaphore,
+    longest: Duration,
+}
+
+/// Puts the rules around a service's routes.
+pub(super) fn wrap(routes: Router, service: &'static str, common: &Common) -> Router {
+    let edge = Arc::new(Edge {
+        service,
+        readiness: super::identity::readiness_path(service),
+        places: Semaphore::new(common.max_requests),
+        // A body may take REQUEST_TIMEOUT to arrive and the answer as long again; whatever takes longer than both is stuck.
+        longest: common.request_timeout.get() * 2 + Duration::from_secs(1),
+    });
+    routes
+        .fallback(|| async { Problem::NotFound })
+        .method_not_allowed_fallback(|| async { Problem::Method })
+        .layer(middleware::from_fn_with_state(edge, rules))
+}
+
+async fn rules(State(edge): State<Arc<Edge>>, request: Request, next: Next) -> Response {
+    // The probe answers whatever headers a request has, also when everything else is shed.
+    if request.uri().path() == edge.readiness {
+        return next.run(request).await;
+    }
+    let began = Instant::now();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let method = request.method().clone();
+    let response = admit(&edge, request, next).await;
+    let route = route.as_ref().map_or("other", MatchedPath::as_str);
+    let method = match method.as_str() {
+        known @ ("GET" | "POST") => {
+            if known == "GET" {
+                "GET"
+            } else {
+                "POST"
+            }
+        }
+        _ => "other",
+    };
+    observe(edge.service, route, method, &response, began);
+    response
+}
+
+async fn admit(edge: &Edge, mut request: Request, next: Next) -> Response {
+    let Ok(_place) = edge.places.try_acquire() else {
+        return Problem::UNAVAILABLE.into_response();
+    };
+    match headers::caller(request.headers()) {
+        Ok(caller) => {
+            request.extensions_mut().insert(Named(caller));
+        }
+        Err(problem) => return problem.into_response(),
+    }
+    let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
+    match tokio::time::timeout(edge.longest, answer).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_panic)) => {
+            // What it said went to standard error by the panic hook; the client learns nothing of it.
+            tracing::error!(service = edge.service, "a request handler panicked");
+            Problem::Internal.into_response()
+        }
+        Err(_) => Problem::UNAVAILABLE.into_response(),
+    }
+}
+
+fn observe(service: &'static str, route: &str, method: &'static str, response: &Response, began: Instant) {
+    let status = response.status();
+    let problem = response.extensions().get::<ProblemKind>().map_or("none", |kind| kind.0);
+    let code: &'static str = match status.as_u16() {
+        200 => "200",
+        202 => "202",
+        207 => "207",
+        400 => "400",
+        401 => "401",
+        403 => "403",
+        404 => "404",
+        405 => "405",
+        408 => "408",
+        409 => "409",
+        413 => "413",
+        415 => "415",
+        422 => "422",
+        429 => "429",
+        500 => "500",
+        503 => "503",
+        _ => "other",
+    };
+    let labels = [
+        metrics::Label::from_static_parts("service", service),
+        metrics::Label::new("route", route.to_owned()),
+        metrics::Label::from_static_parts("method", method),
+    ];
+    metrics::histogram!("http_request_duration_seconds", labels.iter()).record(began.elapsed().as_secs_f64());
+    let [service, route, method] = labels;
+    let labels = [
+        service,
+        route,
+        method,
+        metrics::Label::from_static_parts("status", code),
+        metrics::Label::from_static_parts("problem", problem),
+    ];
+    metrics::counter!("http_requests_total", labels.iter()).increment(1);
+}
+
+/// Who a request names, if anyone; left by the rules for extractors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named(pub Option<Caller>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<Self>().cloned().ok_or(Problem::Internal)
+    }
+}
+
+/// A tenant that is served here. A handler that has it in its signature is not called for anyone else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served(pub Route);
+
+impl<S> FromRequestParts<S> for Served
+where
+    S: Send + Sync,
+    Registry: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Named(caller) = Named::from_request_parts(parts, state).await?;
+        let missing = || Problem::Tenant("send the tenant's id in a tenantID header".to_owned());
+        let caller = caller.ok_or_else(missing)?;
+        Registry::from_ref(state).route(&caller).await.map(Self)
+    }
+}

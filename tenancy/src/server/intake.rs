@@ -1,0 +1,102 @@
+//! Reading a request's body: within a size, a time and the process's memory, and only JSON.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use crate::config::Common;
+use crate::message::outgoing::ContentType;
+use crate::problem::Problem;
+
+/// Bytes a permit stands for.
+const BYTES_PER_PERMIT: usize = 1_024;
+
+/// Takes in bodies, all of them together within `MAX_BUFFERED_BYTES`. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Intake {
+    memory: Arc<Semaphore>,
+    time: Duration,
+    most: usize,
+}
+
+/// A body that has arrived.
+#[derive(Debug)]
+pub struct Payload {
+    /// As the client sent it; empty is allowed.
+    pub bytes: Bytes,
+    /// Its media type: JSON.
+    pub content_type: ContentType,
+    /// Until when the request is to be answered.
+    pub deadline: Instant,
+    /// The memory it takes, given back when the payload is dropped: keep it until the answer.
+    _memory: Option<OwnedSemaphorePermit>,
+}
+
+impl Intake {
+    /// An intake within the limits of these settings.
+    #[must_use]
+    pub fn new(common: &Common) -> Self {
+        Self {
+            memory: Arc::new(Semaphore::new(common.max_buffered_bytes.div_ceil(BYTES_PER_PERMIT))),
+            time: common.request_timeout.get(),
+            most: common.max_body_bytes,
+        }
+    }
+
+    /// Reads a body of at most `most` bytes (and never more than `MAX_BODY_BYTES`); `what` is what the limit counts, for the
+    /// client to read.
+    ///
+    /// # Errors
+    /// 408 too slow, 413 too large, 415 not JSON, 503 no memory for it now; 400 a body that breaks off.
+    pub async fn read(&self, request: Request, most: usize, what: &'static str) -> Result<Payload, Problem> {
+        let most = most.min(self.most);
+        let (head, body) = request.into_parts();
+        if body.is_end_stream() {
+            let deadline = Instant::now() + self.time;
+            return Ok(Payload { bytes: Bytes::new(), content_type: ContentType::default(), deadline, _memory: None });
+        }
+        let declared = body.size_hint().exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        if declared.is_some_and(|bytes| bytes > most) {
+            return Err(Problem::TooLarge(most, what));
+        }
+        let memory = self.reserve(declared.unwrap_or(most))?;
+        let bytes = self.collect(body, most, what).await?;
+        let content_type = if bytes.is_empty() { ContentType::default() } else { content_type(&head.headers)? };
+        Ok(Payload { bytes, content_type, deadline: Instant::now() + self.time, _memory: Some(memory) })
+    }
+
+    fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
+        let permits = u32::try_from(bytes.div_ceil(BYTES_PER_PERMIT)).unwrap_or(u32::MAX);
+        self.memory.clone().try_acquire_many_owned(permits).map_err(|_| Problem::UNAVAILABLE)
+    }
+
+    async fn collect(&self, body: Body, most: usize, what: &'static str) -> Result<Bytes, Problem> {
+        let whole = Limited::new(body, most).collect();
+        match tokio::time::timeout(self.time, whole).await {
+            Err(_) => Err(Problem::Slow),
+            Ok(Ok(whole)) => Ok(whole.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::TooLarge(most, what)),
+            Ok(Err(_)) => Err(Problem::Body("the body broke off before its end".to_owned())),
+        }
+    }
+}
+
+/// The media type of a body that is not empty; none counts as JSON.
+fn content_type(headers: &HeaderMap) -> Result<ContentType, Problem> {
+    let mut all = headers.get_all(header::CONTENT_TYPE).iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(ContentType::default()),
+        (Some(one), None) => {
+            let text = one.to_str().map_err(|_| Problem::MediaType)?;
+            ContentType::parse(text).map_err(|_| Problem::MediaType)
+        }
+        (Some(_), Some(_)) => Err(Problem::MediaType),
+    }
+}
