@@ -74,7 +74,12 @@ pub(crate) struct Claims {
 type Item = HashMap<String, AttributeValue>;
 
 impl Claims {
-    pub(crate) fn new(dynamodb: Client, directory: Directory, environment: Environment, keep_days: Option<u32>) -> Self {
+    pub(crate) fn new(
+        dynamodb: Client,
+        directory: Directory,
+        environment: Environment,
+        keep_days: Option<u32>,
+    ) -> Self {
         Self { dynamodb, directory, environment, keep_days }
     }
 
@@ -86,11 +91,13 @@ impl Claims {
             Put::Done => return Ok(Claim::New),
             Put::Before(Some(before)) => before,
             // Some stand-ins for DynamoDB do not hand out the item that a condition failed on.
-            Put::Before(None) => match self.on_table("GetItem", |table| self.get(table, tenant, claim_key(id), None)).await? {
-                Some(before) => before,
-                // Gone between the two calls, by its time to live: as if it had never been, to be tried again.
-                None => return Err(Problem::UNAVAILABLE),
-            },
+            Put::Before(None) => {
+                match self.on_table("GetItem", |table| self.get(table, tenant, claim_key(id), None)).await? {
+                    Some(before) => before,
+                    // Gone between the two calls, by its time to live: as if it had never been, to be tried again.
+                    None => return Err(Problem::UNAVAILABLE),
+                }
+            }
         };
         // Also when the put was our own, whose answer was lost on the way: then the digest is the same, and sending goes on.
         if text(&before, name::DIGEST) == Some(digest.as_str()) { Ok(Claim::Again) } else { Ok(Claim::Other) }
@@ -158,7 +165,13 @@ impl Claims {
         }
     }
 
-    async fn get(&self, table: Arc<TableArn>, tenant: &TenantId, key: String, only: Option<&str>) -> Result<Option<Item>, Failure> {
+    async fn get(
+        &self,
+        table: Arc<TableArn>,
+        tenant: &TenantId,
+        key: String,
+        only: Option<&str>,
+    ) -> Result<Option<Item>, Failure> {
         let get = self.dynamodb.get_item().table_name(table.name()).consistent_read(true);
         let get = get
             .key(name::TENANT_ID, AttributeValue::S(tenant.as_str().to_owned()))

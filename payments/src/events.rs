@@ -23,13 +23,19 @@ pub(crate) fn completing(id: Uuid) {
 
 /// A call to the table failed, after the SDK's own retries.
 pub(crate) fn table_call_failed(operation: &'static str, fault: Fault, cause: &str) {
-    metrics::counter!("payments_table_failures_total", "operation" => operation, "fault" => fault.as_str()).increment(1);
+    metrics::counter!("payments_table_failures_total", "operation" => operation, "fault" => fault.as_str())
+        .increment(1);
     match fault {
         Fault::Throttled | Fault::Transient | Fault::NoCredentials => {
             tracing::warn!(operation, fault = fault.as_str(), cause, "the table did not answer");
         }
         Fault::Gone | Fault::Denied | Fault::Refused => {
-            tracing::error!(operation, fault = fault.as_str(), cause, "the table cannot be used; check its parameter, its keys and the role");
+            tracing::error!(
+                operation,
+                fault = fault.as_str(),
+                cause,
+                "the table cannot be used; check its parameter, its keys and the role"
+            );
         }
     }
 }

@@ -46,13 +46,15 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let registry = Registry::new(directory.clone(), common, Serves::OwnQueue);
     let limits = Limits { message_bytes: DEFAULT_MAX_MESSAGE_BYTES, lane_bytes: LANE_BYTES };
     let publisher = Publisher::new(&clients, directory.clone(), environment.clone(), limits);
-    let claims = Claims::new(clients.dynamodb.clone(), directory.clone(), environment.clone(), settings.record_ttl_days);
+    let claims =
+        Claims::new(clients.dynamodb.clone(), directory.clone(), environment.clone(), settings.record_ttl_days);
     let parts = routes::Parts {
         registry: registry.clone(),
         publisher,
         claims,
         intake: Intake::new(common),
         version: common.version(BUILD_VERSION),
+        request_timeout: common.request_timeout.get(),
     };
     Scaffold::new(NAME, BUILD_VERSION, common, registry)
         .routes(routes::router(parts, settings.record_reads))

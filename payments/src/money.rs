@@ -25,7 +25,9 @@ pub(crate) enum MoneyError {
     NoMinorUnit(&'static str),
     #[error("currency {0} has been replaced by {1}; use {1}")]
     Replaced(&'static str, &'static str),
-    #[error("amount must be a plain decimal such as {0}: digits, and a point before the decimal places; no sign, exponent or leading zero")]
+    #[error(
+        "amount must be a plain decimal such as {0}: digits, and a point before the decimal places; no sign, exponent or leading zero"
+    )]
     NotDecimal(String),
     #[error("amount must have {1} in {0}, such as {2}")]
     Places(&'static str, String, String),
@@ -135,8 +137,29 @@ mod tests {
     #[test]
     fn what_is_no_plain_decimal_is_refused() {
         for amount in [
-            "", ".", "12.", ".50", "-12.50", "+12.50", "1e3", "1E3", "12,50", "1,000.00", "012.50", "00.50", " 12.50", "12.50 ",
-            "12.50\n", "0x10", "NaN", "inf", "12.5.0", "١٢.٥٠", "12.５0", "12\u{0}.50", "12.-5",
+            "",
+            ".",
+            "12.",
+            ".50",
+            "-12.50",
+            "+12.50",
+            "1e3",
+            "1E3",
+            "12,50",
+            "1,000.00",
+            "012.50",
+            "00.50",
+            " 12.50",
+            "12.50 ",
+            "12.50\n",
+            "0x10",
+            "NaN",
+            "inf",
+            "12.5.0",
+            "١٢.٥٠",
+            "12.５0",
+            "12\u{0}.50",
+            "12.-5",
         ] {
             let refused = Money::parse(amount, "EUR").unwrap_err();
             assert_eq!(refused, MoneyError::NotDecimal("12.50".to_owned()), "{amount:?}");
@@ -154,10 +177,15 @@ mod tests {
     #[test]
     fn a_currency_is_a_code_in_use_that_can_be_paid_in() {
         for unknown in ["", "eur", "Eur", "EURO", "EU", "ZZZ", "€", "978", "EUR ", "ANG"] {
-            assert_eq!(refusal("12.50", unknown), "currency must be an ISO 4217 code in upper case, such as EUR", "{unknown:?}");
+            assert_eq!(
+                refusal("12.50", unknown),
+                "currency must be an ISO 4217 code in upper case, such as EUR",
+                "{unknown:?}"
+            );
         }
         for special in ["XAU", "XXX", "XTS", "XDR"] {
-            let text = format!("currency {special} has no minor unit, so nothing is paid in it; use a currency such as EUR");
+            let text =
+                format!("currency {special} has no minor unit, so nothing is paid in it; use a currency such as EUR");
             assert_eq!(refusal("12.50", special), text);
         }
         assert_eq!(refusal("12.50", "BGN"), "currency BGN has been replaced by EUR; use EUR");

@@ -57,13 +57,16 @@ impl Payment {
         if bytes.is_empty() {
             return Err(Problem::Body(format!("the body is empty; {SHAPE}")));
         }
-        let text = std::str::from_utf8(bytes).map_err(|error| Problem::Body(format!("the body is not UTF-8: {error}")))?;
+        let text =
+            std::str::from_utf8(bytes).map_err(|error| Problem::Body(format!("the body is not UTF-8: {error}")))?;
         // All of it is read before any of it is judged, so that what is no JSON is never called a wrong payment.
-        let json: &RawValue = serde_json::from_str(text).map_err(|error| Problem::Body(format!("the body is not valid JSON: {error}")))?;
+        let json: &RawValue = serde_json::from_str(text)
+            .map_err(|error| Problem::Body(format!("the body is not valid JSON: {error}")))?;
         if !json.get().starts_with('{') {
             return Err(Problem::Unprocessable(format!("a payment is a JSON object; {SHAPE}")));
         }
-        let wire: Wire<'_> = serde_json::from_str(json.get()).map_err(|error| Problem::Unprocessable(brief(&error.to_string())))?;
+        let wire: Wire<'_> =
+            serde_json::from_str(json.get()).map_err(|error| Problem::Unprocessable(brief(&error.to_string())))?;
         let amount = string("amount", wire.amount)?;
         let currency = string("currency", wire.currency)?;
         let reference = string("reference", wire.reference)?;
@@ -74,7 +77,9 @@ impl Payment {
             return Err(Problem::Unprocessable(text));
         }
         if reference.contains(char::is_control) {
-            return Err(Problem::Unprocessable("reference must not have control characters such as line breaks".to_owned()));
+            return Err(Problem::Unprocessable(
+                "reference must not have control characters such as line breaks".to_owned(),
+            ));
         }
         Ok(Self { money, reference: reference.into() })
     }
@@ -126,7 +131,8 @@ fn string(name: &str, value: Option<&RawValue>) -> Result<String, Problem> {
     let number = json.starts_with(|first: char| first == '-' || first.is_ascii_digit());
     let text = match name {
         "amount" if number => {
-            r#"amount must be a JSON string such as "12.50": on their way through programs, JSON numbers lose digits"#.to_owned()
+            r#"amount must be a JSON string such as "12.50": on their way through programs, JSON numbers lose digits"#
+                .to_owned()
         }
         _ => format!("{name} must be a JSON string; {SHAPE}"),
     };
@@ -135,8 +141,7 @@ fn string(name: &str, value: Option<&RawValue>) -> Result<String, Problem> {
 
 /// The first part of a text that may repeat what the client sent, however long that is.
 fn brief(text: &str) -> String {
-    let most = 200;
-    match text.char_indices().nth(most) {
+    match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -43,14 +43,23 @@ fn a_key_that_is_missing_or_null_is_named() {
     );
     assert!(unprocessable(r#"{"amount":"12.50","currency":null,"reference":"r"}"#).starts_with("currency is missing;"));
     assert!(unprocessable(r#"{"amount":"12.50","currency":"EUR"}"#).starts_with("reference is missing;"));
-    assert!(unprocessable(r#"{"amount":"12.50","currency":"EUR","reference":{}}"#).starts_with("reference must be a JSON string;"));
-    assert!(unprocessable(r#"{"amount":["12.50"],"currency":"EUR","reference":"r"}"#).starts_with("amount must be a JSON string;"));
+    assert!(
+        unprocessable(r#"{"amount":"12.50","currency":"EUR","reference":{}}"#)
+            .starts_with("reference must be a JSON string;")
+    );
+    assert!(
+        unprocessable(r#"{"amount":["12.50"],"currency":"EUR","reference":"r"}"#)
+            .starts_with("amount must be a JSON string;")
+    );
 }
 
 #[test]
 fn a_key_that_means_nothing_or_stands_twice_is_named() {
     let unknown = unprocessable(r#"{"amount":"12.50","currency":"EUR","reference":"r","ammount":"1"}"#);
-    assert!(unknown.starts_with("unknown field `ammount`, expected one of `amount`, `currency`, `reference`"), "{unknown}");
+    assert!(
+        unknown.starts_with("unknown field `ammount`, expected one of `amount`, `currency`, `reference`"),
+        "{unknown}"
+    );
     let twice = unprocessable(r#"{"amount":"12.50","amount":"99.00","currency":"EUR","reference":"r"}"#);
     assert!(twice.starts_with("duplicate field `amount`"), "{twice}");
     let long = unprocessable(&format!(r#"{{"{}":1}}"#, "é".repeat(10_000)));
@@ -81,11 +90,24 @@ fn a_reference_has_1_to_255_characters_of_any_script_and_no_control_characters()
 #[test]
 fn what_is_no_json_is_a_400_and_other_json_a_422() {
     assert!(invalid(b"").starts_with("the body is empty;"));
-    for bad in [&b"{"[..], b" ", b"{'amount':1}", b"{\"amount\":\"12.50\",\"currency\":\"EUR\",\"reference\":\"r\"} x", b"{\"unknown\":1"] {
+    for bad in [
+        &b"{"[..],
+        b" ",
+        b"{'amount':1}",
+        b"{\"amount\":\"12.50\",\"currency\":\"EUR\",\"reference\":\"r\"} x",
+        b"{\"unknown\":1",
+    ] {
         assert!(invalid(bad).starts_with("the body is not valid JSON:"), "{bad:?}");
     }
     assert!(invalid(b"\"\xff\"").starts_with("the body is not UTF-8:"));
-    for other in ["null", "12.50", "\"x\"", r#"["12.50","EUR","r"]"#, "[]", &format!("{}{}", "[".repeat(8_000), "]".repeat(8_000))] {
+    for other in [
+        "null",
+        "12.50",
+        "\"x\"",
+        r#"["12.50","EUR","r"]"#,
+        "[]",
+        &format!("{}{}", "[".repeat(8_000), "]".repeat(8_000)),
+    ] {
         assert!(unprocessable(other).starts_with("a payment is a JSON object;"), "{other}");
     }
 }
@@ -99,7 +121,9 @@ fn the_digest_covers_amount_currency_and_reference() {
     // printf '12.50\0EUR\0invoice 7' | sha256sum
     let first = digest("12.50", "EUR", "invoice 7");
     assert_eq!(first, "ba7b0761194f4aa615e96273cd8cc3fb3876e0c6b263a09f84926215a0a34d33");
-    for other in [digest("12.51", "EUR", "invoice 7"), digest("12.50", "USD", "invoice 7"), digest("12.50", "EUR", "invoice 8")] {
+    for other in
+        [digest("12.51", "EUR", "invoice 7"), digest("12.50", "USD", "invoice 7"), digest("12.50", "EUR", "invoice 8")]
+    {
         assert_ne!(first, other);
     }
 }

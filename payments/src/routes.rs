@@ -1,6 +1,7 @@
 //! The routes of payments: to ask for one, and to look one up.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRef, Path, Request, State};
@@ -14,7 +15,7 @@ use tenancy::problem::Problem;
 use tenancy::publisher::Publisher;
 use tenancy::registry::Registry;
 use tenancy::server::{Intake, Served, headers};
-use tokio::time::timeout_at;
+use tokio::time::{timeout, timeout_at};
 use uuid::Uuid;
 
 use crate::answer::{Accepted, Shown, State as PaymentState};
@@ -33,6 +34,7 @@ pub(crate) struct Parts {
     pub(crate) claims: Claims,
     pub(crate) intake: Intake,
     pub(crate) version: String,
+    pub(crate) request_timeout: Duration,
 }
 
 impl FromRef<Payments> for Registry {
@@ -56,7 +58,11 @@ pub(crate) fn router(parts: Parts, reads: RecordReads) -> Router {
 ///
 /// A repeat is answered as the first was. If the first failed between claim and event, the repeat sends the event; if it did
 /// not, the event may be sent a second time, under the same id: the consumer's record is the same one.
-async fn post_payment(State(Payments(own)): State<Payments>, Served(route): Served, request: Request) -> Result<Response, Problem> {
+async fn post_payment(
+    State(Payments(own)): State<Payments>,
+    Served(route): Served,
+    request: Request,
+) -> Result<Response, Problem> {
     let key = headers::idempotency_key(request.headers())?.ok_or_else(key_missing)?;
     let traceparent = headers::traceparent(request.headers());
     let payload = own.intake.read(request, MOST_BYTES, "a payment").await?;
@@ -82,13 +88,19 @@ async fn post_payment(State(Payments(own)): State<Payments>, Served(route): Serv
 }
 
 /// Claims the payment; says whether its record exists already, so that nothing has to be sent.
-async fn claim(claims: &Claims, tenant: &tenancy::tenant::TenantId, payment_id: Uuid, payment: &Payment) -> Result<bool, Problem> {
+async fn claim(
+    claims: &Claims,
+    tenant: &tenancy::tenant::TenantId,
+    payment_id: Uuid,
+    payment: &Payment,
+) -> Result<bool, Problem> {
     let claim = claims.claim(tenant, payment_id, payment).await?;
     events::claimed(claim);
     match claim {
         Claim::New => Ok(false),
         Claim::Other => Err(Problem::Unprocessable(
-            "this Idempotency-Key was used for another amount, currency or reference; a new payment needs a new key".to_owned(),
+            "this Idempotency-Key was used for another amount, currency or reference; a new payment needs a new key"
+                .to_owned(),
         )),
         Claim::Again => {
             let has_record = claims.is_recorded(tenant, payment_id).await?;
@@ -108,8 +120,10 @@ async fn get_payment(
 ) -> Result<Response, Problem> {
     let Path(text) = path.map_err(|_| Problem::NotFound)?;
     let payment_id = as_written_by_us(&text).ok_or(Problem::NotFound)?;
-    let (stored, has_record) =
-        tokio::try_join!(own.claims.find(&route.tenant, payment_id), own.claims.is_recorded(&route.tenant, payment_id))?;
+    let reading = async {
+        tokio::try_join!(own.claims.find(&route.tenant, payment_id), own.claims.is_recorded(&route.tenant, payment_id))
+    };
+    let (stored, has_record) = timeout(own.request_timeout, reading).await.map_err(|_| Problem::UNAVAILABLE)??;
     let stored = stored.ok_or(Problem::NotFound)?;
     let shown = Shown {
         tenant_id: route.tenant.as_str(),

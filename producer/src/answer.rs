@@ -81,7 +81,13 @@ mod tests {
 
     #[test]
     fn an_event_is_answered_with_five_keys() {
-        let taken = Taken { tenant_id: "acme", environment: "pool-1", version: "1.2.3", microservice: "producer", message_id: Uuid::nil() };
+        let taken = Taken {
+            tenant_id: "acme",
+            environment: "pool-1",
+            version: "1.2.3",
+            microservice: "producer",
+            message_id: Uuid::nil(),
+        };
         assert_eq!(
             serde_json::to_string(&taken).unwrap(),
             concat!(

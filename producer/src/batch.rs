@@ -18,15 +18,9 @@ pub(crate) struct Batch<'a>(Vec<&'a RawValue>);
 impl<'a> Batch<'a> {
     /// Reads a request's body: 400 for what is no JSON, 422 for JSON that is no batch.
     pub(crate) fn from_client(bytes: &'a [u8]) -> Result<Self, Problem> {
-        let text = std::str::from_utf8(bytes).map_err(|error| Problem::Body(format!("the body is not UTF-8: {error}")))?;
-        let batch: Self = serde_json::from_str(text).map_err(|error| match (error.classify(), whole(text)) {
-            (Category::Data, Ok(())) => Problem::Unprocessable(error.to_string()),
-            (Category::Data, Err(error)) => Problem::Body(format!("the body is not valid JSON: {error}")),
-            (Category::Eof, _) if text.trim_ascii().is_empty() => {
-                Problem::Body(format!("the body is empty; send a JSON array of 1 to {MOST_EVENTS} events"))
-            }
-            _ => Problem::Body(format!("the body is not valid JSON: {error}")),
-        })?;
+        let text =
+            std::str::from_utf8(bytes).map_err(|error| Problem::Body(format!("the body is not UTF-8: {error}")))?;
+        let batch: Self = serde_json::from_str(text).map_err(|error| refusal(text, &error))?;
         if batch.0.is_empty() {
             return Err(Problem::Unprocessable(format!("a batch has 1 to {MOST_EVENTS} events, not 0")));
         }
@@ -44,9 +38,28 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Whether all of the text is one JSON value: the first thing that is no batch may come before the first that is no JSON.
-fn whole(text: &str) -> serde_json::Result<()> {
-    serde_json::from_str::<&RawValue>(text).map(drop)
+/// What is wrong with a text that is no batch. The text itself is not repeated: it may have ten megabytes.
+fn refusal(text: &str, error: &serde_json::Error) -> Problem {
+    let start = text.trim_ascii_start();
+    if start.is_empty() {
+        return Problem::Body(format!("the body is empty; send a JSON array of 1 to {MOST_EVENTS} events"));
+    }
+    // What is no batch may come before what is no JSON; the latter is said first.
+    let no_json = match error.classify() {
+        Category::Data => serde_json::from_str::<&RawValue>(text).err(),
+        _ => return not_json(error),
+    };
+    match no_json {
+        Some(error) => not_json(&error),
+        None if start.starts_with('[') => {
+            Problem::Unprocessable(format!("a batch has 1 to {MOST_EVENTS} events, this one has more"))
+        }
+        None => Problem::Unprocessable(format!("a batch is a JSON array of 1 to {MOST_EVENTS} events")),
+    }
+}
+
+fn not_json(error: &serde_json::Error) -> Problem {
+    Problem::Body(format!("the body is not valid JSON: {error}"))
 }
 
 impl<'de> Deserialize<'de> for Batch<'de> {
@@ -69,7 +82,7 @@ impl<'de> Visitor<'de> for Events {
         while let Some(event) = events.next_element::<&RawValue>()? {
             // Ended here rather than counted to the end: ten megabytes can hold five million of `1,`.
             if batch.len() == MOST_EVENTS {
-                return Err(A::Error::custom(format_args!("a batch has 1 to {MOST_EVENTS} events, this one has more")));
+                return Err(A::Error::invalid_length(MOST_EVENTS + 1, &self));
             }
             batch.push(event);
         }
@@ -94,7 +107,9 @@ mod tests {
     #[test]
     fn each_event_keeps_its_bytes() {
         assert_eq!(
-            events("[ {\"b\":1, \"a\" : 2,\"b\":3}\n,\t0.1, 1e400,12345678901234567890123456789012345678901,\"\\u00e9é\",null,[ ],\"\"]"),
+            events(
+                "[ {\"b\":1, \"a\" : 2,\"b\":3}\n,\t0.1, 1e400,12345678901234567890123456789012345678901,\"\\u00e9é\",null,[ ],\"\"]"
+            ),
             [
                 r#"{"b":1, "a" : 2,"b":3}"#,
                 "0.1",
@@ -114,23 +129,36 @@ mod tests {
         assert_eq!(events(&of(1)).len(), 1);
         assert_eq!(events(&of(1_000)).len(), 1_000);
         assert_eq!(refused(b"[]"), Problem::Unprocessable("a batch has 1 to 1000 events, not 0".to_owned()));
-        let Problem::Unprocessable(text) = refused(of(1_001).as_bytes()) else { panic!("not a 422") };
-        assert!(text.starts_with("a batch has 1 to 1000 events, this one has more"), "{text}");
+        let more = "a batch has 1 to 1000 events, this one has more".to_owned();
+        assert_eq!(refused(of(1_001).as_bytes()), Problem::Unprocessable(more));
     }
 
     #[test]
     fn what_is_no_json_is_a_400_and_what_is_no_array_a_422() {
         for bad in [&b"["[..], b"[1,]", b"[1 2]", b"[1]x", b"{", b"nope", b"[{'a':1}]", b"[\"\x01\"]"] {
-            assert!(matches!(refused(bad), Problem::Body(text) if text.starts_with("the body is not valid JSON:")), "{bad:?}");
+            assert!(
+                matches!(refused(bad), Problem::Body(text) if text.starts_with("the body is not valid JSON:")),
+                "{bad:?}"
+            );
         }
         for empty in [&b""[..], b" \r\n"] {
-            assert_eq!(refused(empty), Problem::Body("the body is empty; send a JSON array of 1 to 1000 events".to_owned()));
+            assert_eq!(
+                refused(empty),
+                Problem::Body("the body is empty; send a JSON array of 1 to 1000 events".to_owned())
+            );
         }
         assert!(matches!(refused(b"[\"\xff\"]"), Problem::Body(text) if text.starts_with("the body is not UTF-8:")));
         for other in ["{}", "1", "\"x\"", "null", r#"{"events":[1]}"#] {
-            let refused = refused(other.as_bytes());
-            assert!(matches!(&refused, Problem::Unprocessable(text) if text.contains("a JSON array of 1 to 1000 events")), "{refused:?}");
+            let text = "a batch is a JSON array of 1 to 1000 events".to_owned();
+            assert_eq!(refused(other.as_bytes()), Problem::Unprocessable(text));
         }
+    }
+
+    #[test]
+    fn a_refusal_does_not_repeat_megabytes() {
+        let long = format!("\"{}\"", "x".repeat(1_000_000));
+        let text = "a batch is a JSON array of 1 to 1000 events".to_owned();
+        assert_eq!(refused(long.as_bytes()), Problem::Unprocessable(text));
     }
 
     #[test]

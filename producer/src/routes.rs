@@ -54,13 +54,18 @@ pub(crate) fn router(parts: Parts) -> Router {
 }
 
 /// `POST /producer`: answered when SQS has the event.
-async fn post_event(State(Producer(own)): State<Producer>, Served(route): Served, request: Request) -> Result<Response, Problem> {
+async fn post_event(
+    State(Producer(own)): State<Producer>,
+    Served(route): Served,
+    request: Request,
+) -> Result<Response, Problem> {
     let key = headers::idempotency_key(request.headers())?;
     let traceparent = headers::traceparent(request.headers());
     let payload = own.intake.read(request, own.max_message_bytes, "an event with its attributes").await?;
     let body = Body::from_client(&payload.bytes).map_err(|BodyError::Json(text)| Problem::Body(text))?;
     let message_id = message_id(&route, key.as_ref(), 0);
-    let message = Outgoing { tenant: route.tenant.clone(), message_id, body, content_type: payload.content_type, traceparent };
+    let message =
+        Outgoing { tenant: route.tenant.clone(), message_id, body, content_type: payload.content_type, traceparent };
     own.publisher.send(&route, message, payload.deadline).await?;
     let taken = Taken {
         tenant_id: route.tenant.as_str(),
@@ -73,7 +78,11 @@ async fn post_event(State(Producer(own)): State<Producer>, Served(route): Served
 }
 
 /// `POST /producer/batch`: answered when each event has its result. It waits for room in the lane rather than filling it.
-async fn post_batch(State(Producer(own)): State<Producer>, Served(route): Served, request: Request) -> Result<Response, Problem> {
+async fn post_batch(
+    State(Producer(own)): State<Producer>,
+    Served(route): Served,
+    request: Request,
+) -> Result<Response, Problem> {
     let key = headers::idempotency_key(request.headers())?;
     let traceparent = headers::traceparent(request.headers());
     let payload = own.intake.read(request, own.max_body_bytes, "a batch").await?;

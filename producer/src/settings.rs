@@ -32,7 +32,10 @@ impl tenancy::config::Settings for Settings {
             return Err(ConfigError::new("MAX_MESSAGE_BYTES", reason));
         }
         if bytes > body {
-            return Err(ConfigError::new("MAX_MESSAGE_BYTES", format!("must be at most MAX_BODY_BYTES ({body}), not {bytes}")));
+            return Err(ConfigError::new(
+                "MAX_MESSAGE_BYTES",
+                format!("must be at most MAX_BODY_BYTES ({body}), not {bytes}"),
+            ));
         }
         Ok(())
     }

@@ -57,13 +57,16 @@ async fn a_batch_is_an_array_of_1_to_1000_events() {
     let producer = Producer::start(&aws, "acme", &[]).await;
     let post = async |body: String| producer.post("/producer/batch", "acme", body).await;
     assert_eq!(problem(&post("[]".to_owned()).await, 422, "unprocessable"), "a batch has 1 to 1000 events, not 0");
-    let many = problem(&post(format!("[{}1]", "1,".repeat(1_000))).await, 422, "unprocessable");
-    assert!(many.starts_with("a batch has 1 to 1000 events, this one has more"), "{many}");
-    let object = problem(&post(r#"{"event":1}"#.to_owned()).await, 422, "unprocessable");
-    assert!(object.contains("a JSON array of 1 to 1000 events"), "{object}");
+    let many = post(format!("[{}1]", "1,".repeat(1_000))).await;
+    assert_eq!(problem(&many, 422, "unprocessable"), "a batch has 1 to 1000 events, this one has more");
+    for other in [r#"{"event":1}"#, "1", "null"] {
+        let answer = post(other.to_owned()).await;
+        assert_eq!(problem(&answer, 422, "unprocessable"), "a batch is a JSON array of 1 to 1000 events");
+    }
     problem(&post("[1,".to_owned()).await, 400, "body");
     problem(&post(String::new()).await, 400, "body");
-    let answer = producer.post_with("/producer/batch", &[("tenantID", "acme"), ("content-type", "text/plain")], "[1]").await;
+    let answer =
+        producer.post_with("/producer/batch", &[("tenantID", "acme"), ("content-type", "text/plain")], "[1]").await;
     problem(&answer, 415, "media-type");
     assert!(aws.queue(QUEUE).is_empty());
 }
@@ -105,7 +108,11 @@ async fn an_event_that_sqs_refuses_fails_alone_and_says_nothing_of_aws() {
     let aws = aws_with("acme");
     let producer = Producer::start(&aws, "acme", &[]).await;
     let which = Which::Containing("poison".to_owned());
-    aws.on(Op::SendMessageBatch).always().fail(Fault::FailEntries { which, code: "InvalidMessageContents", sender_fault: true });
+    aws.on(Op::SendMessageBatch).always().fail(Fault::FailEntries {
+        which,
+        code: "InvalidMessageContents",
+        sender_fault: true,
+    });
     let answer = producer.post("/producer/batch", "acme", r#"["good","poison","fine"]"#).await;
     assert_eq!(answer.status, 207);
     let results = results(&answer);
@@ -125,14 +132,18 @@ async fn a_batch_that_cannot_be_sent_in_time_has_a_result_for_each_event() {
     assert_eq!(answer.status, 207, "{}", answer.text());
     let results = results(&answer);
     assert_eq!(results.len(), 1_000);
-    assert!(results.iter().all(|result| result["error"]["status"] == 503 && detail(&result["error"]) == "try again in 1 s"));
+    assert!(
+        results.iter().all(|result| result["error"]["status"] == 503 && detail(&result["error"]) == "try again in 1 s")
+    );
 }
 
 #[tokio::test]
 async fn a_batch_under_a_key_has_the_same_ids_when_it_is_sent_again() {
     let aws = aws_with("acme");
     let producer = Producer::start(&aws, "acme", &[]).await;
-    let post = async || producer.post_with("/producer/batch", &[("tenantID", "acme"), ("Idempotency-Key", "order-1")], "[1,2,3]").await;
+    let post = async || {
+        producer.post_with("/producer/batch", &[("tenantID", "acme"), ("Idempotency-Key", "order-1")], "[1,2,3]").await
+    };
     let first = ids(&results(&post().await));
     assert_eq!(first[0], "fd4c5c23-75ea-5812-b888-93e8bf1770c3");
     assert_eq!(first.iter().collect::<std::collections::BTreeSet<_>>().len(), 3);

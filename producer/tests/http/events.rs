@@ -26,7 +26,8 @@ async fn an_event_that_is_answered_is_in_the_tenant_s_queue() {
         })
     );
     assert_eq!(message.body, r#"{"n": 1.0, "b":"\u00e9", "n":2}"#);
-    let attributes: Vec<(&str, &str)> = message.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let attributes: Vec<(&str, &str)> =
+        message.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     assert_eq!(
         attributes,
         [
@@ -122,10 +123,14 @@ async fn a_body_under_another_content_type_than_json_is_a_415() {
     assert!(aws.queue(QUEUE).is_empty());
     let kinds = ["application/json; charset=utf-8", "application/cloudevents+json"];
     for json in kinds {
-        assert_eq!(producer.post_with("/producer", &[("tenantID", "acme"), ("content-type", json)], "{}").await.status, 200);
+        assert_eq!(
+            producer.post_with("/producer", &[("tenantID", "acme"), ("content-type", json)], "{}").await.status,
+            200
+        );
     }
     assert_eq!(producer.post_with("/producer", &[("tenantID", "acme")], "{}").await.status, 200);
-    let sent: Vec<String> = aws.messages(QUEUE).into_iter().map(|message| message.attributes["content_type"].clone()).collect();
+    let sent: Vec<String> =
+        aws.messages(QUEUE).into_iter().map(|message| message.attributes["content_type"].clone()).collect();
     assert_eq!(sent, [kinds[0], kinds[1], "application/json"]);
 }
 
@@ -134,7 +139,8 @@ async fn a_retry_under_the_same_key_is_the_same_message_id() {
     let aws = aws_with("acme");
     let producer = Producer::start(&aws, "acme", &[]).await;
     let post = async |key: &'static str| {
-        let answer = producer.post_with("/producer", &[("tenantID", "acme"), ("Idempotency-Key", key)], r#"{"a":1}"#).await;
+        let answer =
+            producer.post_with("/producer", &[("tenantID", "acme"), ("Idempotency-Key", key)], r#"{"a":1}"#).await;
         answer.json()["message_id"].as_str().unwrap().to_owned()
     };
     // Written down: a client's retry may span a deployment.
@@ -155,7 +161,8 @@ async fn an_idempotency_key_is_1_to_255_visible_ascii_characters_and_stands_once
         problem(&producer.post_with("/producer/batch", &headers, "[1]").await, 400, "parameter");
     }
     assert!(aws.queue(QUEUE).is_empty());
-    let answer = producer.post_with("/producer", &[("tenantID", "acme"), ("Idempotency-Key", &"k".repeat(255))], "{}").await;
+    let answer =
+        producer.post_with("/producer", &[("tenantID", "acme"), ("Idempotency-Key", &"k".repeat(255))], "{}").await;
     assert_eq!(answer.status, 200);
 }
 
@@ -176,7 +183,10 @@ async fn of_a_request_s_headers_only_a_sampled_trace_travels_with_the_event() {
     assert_eq!(sent[0]["traceparent"].get(..36), sampled.get(..36));
     assert_eq!(sent[0].len(), 5);
     for attributes in &sent[1..] {
-        assert_eq!(attributes.keys().collect::<Vec<_>>(), ["content_type", "message_id", "producer_environment", "tenant_id"]);
+        assert_eq!(
+            attributes.keys().collect::<Vec<_>>(),
+            ["content_type", "message_id", "producer_environment", "tenant_id"]
+        );
     }
 }
 
@@ -186,7 +196,10 @@ async fn the_identity_and_the_probe_answer_without_a_tenant() {
     let producer = Producer::start(&aws, "acme", &["--service-version", "7"]).await;
     let identity = producer.get("/producer", &[]).await;
     assert_eq!(identity.status, 200);
-    assert_eq!(identity.json(), json!({"tenant_id": null, "environment": "acme", "version": "7", "microservice": "producer"}));
+    assert_eq!(
+        identity.json(),
+        json!({"tenant_id": null, "environment": "acme", "version": "7", "microservice": "producer"})
+    );
     let identity = producer.get("/producer", &[("tenantID", "acme")]).await;
     assert_eq!(identity.json()["tenant_id"], "acme");
     assert_eq!(producer.get("/producer/readiness-probe", &[]).await.json(), json!({"Status": "OK"}));

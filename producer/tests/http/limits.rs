@@ -88,7 +88,13 @@ async fn hostile_requests_get_a_client_s_error_and_the_next_one_is_fine() {
         ("/producer/batch", "[]]".to_owned()),
     ] {
         let answer = producer.post(path, "acme", body.clone()).await;
-        assert!((400..500).contains(&answer.status.as_u16()), "{path} {:.40}: {} {}", body, answer.status, answer.text());
+        assert!(
+            (400..500).contains(&answer.status.as_u16()),
+            "{path} {:.40}: {} {}",
+            body,
+            answer.status,
+            answer.text()
+        );
         assert_eq!(answer.header("content-type"), "application/problem+json");
     }
     assert_eq!(producer.post("/producer", "acme", "{}").await.status, 200);
@@ -101,7 +107,9 @@ async fn slow_clients_delay_nobody_else() {
     let mut slow = Vec::new();
     for _ in 0..200 {
         let stream = tokio::net::TcpStream::connect(producer.address).await.unwrap();
-        stream.try_write(b"POST /producer HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\ncontent-length: 1000\r\n\r\n{").unwrap();
+        stream
+            .try_write(b"POST /producer HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\ncontent-length: 1000\r\n\r\n{")
+            .unwrap();
         slow.push(stream);
     }
     let answer = producer.post("/producer", "acme", "{}").await;

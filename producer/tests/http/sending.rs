@@ -46,9 +46,7 @@ async fn what_aws_cannot_take_now_is_a_503_that_says_when_to_come_back_and_nothi
         }
         // It recovers by itself.
         aws.behave();
-        let recovered = async {
-            while producer.post("/producer", "acme", "{}").await.status != 200 {}
-        };
+        let recovered = async { while producer.post("/producer", "acme", "{}").await.status != 200 {} };
         tokio::time::timeout(Duration::from_secs(30), recovered).await.expect("sends again");
     }
 }
@@ -117,7 +115,10 @@ async fn at_the_signal_running_requests_are_answered_and_idle_connections_end() 
 
     aws.on(Op::SendMessageBatch).nth(1).fail(Fault::SlowAnswer(Duration::from_millis(700)));
     let mut running = TcpStream::connect(producer.address).await.unwrap();
-    running.write_all(b"POST /producer HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+    running
+        .write_all(b"POST /producer HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\ncontent-length: 0\r\n\r\n")
+        .await
+        .unwrap();
     aws.wait_until("the send to begin", |aws| aws.count(Op::SendMessageBatch) == 1).await;
     let address = producer.address;
     let start = std::time::Instant::now();
@@ -141,7 +142,10 @@ async fn a_client_that_left_does_not_keep_its_event_from_the_queue_nor_the_proce
     let producer = Producer::start(&aws, "acme", &[]).await;
     aws.on(Op::SendMessageBatch).nth(1).fail(Fault::Late(Duration::from_millis(500)));
     let mut client = TcpStream::connect(producer.address).await.unwrap();
-    client.write_all(b"POST /producer HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+    client
+        .write_all(b"POST /producer HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\ncontent-length: 0\r\n\r\n")
+        .await
+        .unwrap();
     aws.wait_until("the send to begin", |aws| aws.count(Op::SendMessageBatch) == 1).await;
     drop(client);
     assert!(producer.stop().await);

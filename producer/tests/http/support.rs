@@ -43,7 +43,19 @@ impl Producer {
     }
 
     pub async fn start_unready(aws: &Aws, environment: &str, settings: &[&str]) -> Self {
-        let fixed = ["producer", "--environment", environment, "--host", "127.0.0.1", "--port", "0", "--admin-port", "0", "--drain-delay", "0"];
+        let fixed = [
+            "producer",
+            "--environment",
+            environment,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--admin-port",
+            "0",
+            "--drain-delay",
+            "0",
+        ];
         let settings = Settings::try_parse_from([&fixed[..], settings].concat()).unwrap();
         tenancy::config::Settings::check(&settings).unwrap();
         let credentials = Credentials::new("AKIATEST", "secret", None, None, "test");
@@ -118,9 +130,10 @@ fn parse(bytes: &[u8]) -> Vec<(u16, String)> {
     let mut answers = Vec::new();
     while let Some((head, tail)) = rest.split_once("\r\n\r\n") {
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        let length = head.to_ascii_lowercase().split_once("content-length: ").and_then(|(_, after)| {
-            after.lines().next().and_then(|length| length.parse::<usize>().ok())
-        });
+        let length = head
+            .to_ascii_lowercase()
+            .split_once("content-length: ")
+            .and_then(|(_, after)| after.lines().next().and_then(|length| length.parse::<usize>().ok()));
         let Some(body) = tail.get(..length.unwrap_or_default()) else { break };
         answers.push((status, body.to_owned()));
         rest = &tail[body.len()..];

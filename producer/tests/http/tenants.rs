@@ -49,7 +49,11 @@ async fn with_open_registration_the_tier_chooses() {
     }
     assert_eq!(producer.post_with("/producer", &[("tenantID", "large"), ("tier", "premium")], "{}").await.status, 200);
     assert_eq!((aws.queue("consumer-pool-1").len(), aws.queue("consumer-large").len()), (2, 1));
-    problem(&producer.post_with("/producer", &[("tenantID", "newcomer"), ("tier", "advanced")], "{}").await, 404, "tenant-unknown");
+    problem(
+        &producer.post_with("/producer", &[("tenantID", "newcomer"), ("tier", "advanced")], "{}").await,
+        404,
+        "tenant-unknown",
+    );
 }
 
 #[tokio::test]
@@ -103,7 +107,8 @@ async fn bytes_that_are_no_ascii_in_a_header_are_a_400_and_the_connection_goes_o
     for header in [&b"tenantID: t\xe9st"[..], b"tenantID: t\xc3\xa9st", b"tenantID: acme\r\ntier: \xff"] {
         let bad = [b"POST /producer HTTP/1.1\r\nhost: x\r\n", header, b"\r\ncontent-length: 2\r\n\r\n{}"].concat();
         let good = b"POST /producer HTTP/1.1\r\nhost: x\r\nTENANTid: acme\r\ncontent-length: 2\r\n\r\n{}";
-        let statuses: Vec<u16> = producer.raw(&[&bad, &good[..]].concat(), 2).await.into_iter().map(|(status, _)| status).collect();
+        let statuses: Vec<u16> =
+            producer.raw(&[&bad, &good[..]].concat(), 2).await.into_iter().map(|(status, _)| status).collect();
         assert_eq!(statuses, [400, 200], "{}", String::from_utf8_lossy(header));
     }
 }
@@ -122,7 +127,9 @@ async fn the_header_s_name_may_be_written_in_any_case() {
 async fn other_paths_and_methods_are_problems_too() {
     let aws = aws_with("acme");
     let producer = Producer::start(&aws, "acme", &[]).await;
-    for path in ["/", "/producer/", "/producer/batch/", "/producer/nothing", "/consumer", "/metrics", "/livez", "/producer/%ff"] {
+    for path in
+        ["/", "/producer/", "/producer/batch/", "/producer/nothing", "/consumer", "/metrics", "/livez", "/producer/%ff"]
+    {
         problem(&producer.get(path, &[("tenantID", "acme")]).await, 404, "not-found");
     }
     let wrong = producer.get("/producer/batch", &[("tenantID", "acme")]).await;
@@ -154,7 +161,10 @@ async fn one_key_of_two_tenants_is_two_messages() {
     aws.register("other", "pool-1");
     let producer = Producer::start(&aws, "pool-1", &[]).await;
     for tenant in ["small", "other"] {
-        assert_eq!(producer.post_with("/producer", &[("tenantID", tenant), ("Idempotency-Key", "1")], "{}").await.status, 200);
+        assert_eq!(
+            producer.post_with("/producer", &[("tenantID", tenant), ("Idempotency-Key", "1")], "{}").await.status,
+            200
+        );
     }
     let messages = aws.messages("consumer-pool-1");
     assert_ne!(messages[0].attributes["message_id"], messages[1].attributes["message_id"]);
