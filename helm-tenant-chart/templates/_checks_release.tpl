@@ -17,9 +17,27 @@
     {{- fail (printf "%s.enabled is true, but no app of this release is dedicated: the namespace that serves %s is its pool's, which has its own" $section $values.tenantId) -}}
   {{- end -}}
 {{- end -}}
+{{- $quota := default dict $values.resourceQuota -}}
+{{- if and $quota.enabled (not (include "tenant.textmap" (list $quota.hard))) -}}
+  {{- fail "resourceQuota.enabled is true, but resourceQuota.hard is empty: a quota without limits limits nothing" -}}
+{{- end -}}
+{{- $range := default dict $values.limitRange -}}
+{{- if and $range.enabled (not $range.limits) -}}
+  {{- fail "limitRange.enabled is true, but limitRange.limits is empty" -}}
+{{- end -}}
 {{- range $key := keys (default dict $values.commonLabels) -}}
   {{- if or (hasPrefix "app.kubernetes.io/" $key) (has $key (list "app" "tenant" "helm.sh/chart")) -}}
     {{- fail (printf "commonLabels must not set %s: it is the chart's own" $key) -}}
+  {{- end -}}
+{{- end -}}
+{{- range $key := keys (default dict $values.commonAnnotations) -}}
+  {{- if or (hasPrefix "helm.sh/hook" $key) (hasPrefix "meta.helm.sh/" $key) -}}
+    {{- fail (printf "commonAnnotations must not set %s: every object of the release would leave it" $key) -}}
+  {{- end -}}
+{{- end -}}
+{{- range $toleration := (default dict $values.global).tolerations -}}
+  {{- if and (not (get $toleration "key")) (ne (toString (get $toleration "operator")) "Exists") -}}
+    {{- fail "global.tolerations has an entry without a key: name one, or say operator Exists to tolerate every taint" -}}
   {{- end -}}
 {{- end -}}
 {{- $_ := include "tenant.check.loadbalancer" .root -}}
@@ -31,6 +49,9 @@
     {{- range $key, $value := .vars -}}
       {{- if has $key (list "tenant_id" "enable_producer" "enable_consumer" "enable_payments" "pool_id" "deletion_protection") -}}
         {{- fail (printf "infra.vars must not set %s: the chart sets it from a value of its own" $key) -}}
+      {{- end -}}
+      {{- if kindIs "float64" $value -}}
+        {{- $_ := include "tenant.text" (dict "value" $value "whole" false "name" (printf "infra.vars.%s" $key)) -}}
       {{- end -}}
       {{- if contains "${" (toJson $value) -}}
         {{- fail (printf "infra.vars.%s has a ${ in it: tofu-controller and Flux would both try to fill it in; give the value itself" $key) -}}

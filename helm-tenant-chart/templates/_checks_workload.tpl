@@ -23,16 +23,66 @@
   {{- end -}}
 {{- end -}}
 {{- range $key := keys (default dict $app.podLabels) -}}
-  {{- if has $key (list "app" "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/part-of" "tenant") -}}
+  {{- if has $key (list "app" "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/part-of" "tenant" "helm-test") -}}
     {{- fail (printf "%s.podLabels must not set %s: the chart's own selectors read it" $at $key) -}}
   {{- end -}}
 {{- end -}}
 {{- if le (int $app.shutdown.timeoutSeconds) (add (int $app.shutdown.drainDelaySeconds) (int $app.shutdown.requestTimeoutSeconds)) -}}
   {{- fail (printf "%s.shutdown.timeoutSeconds is %v and must be more than drainDelaySeconds %v and requestTimeoutSeconds %v together, so that the last request can end" $at $app.shutdown.timeoutSeconds $app.shutdown.drainDelaySeconds $app.shutdown.requestTimeoutSeconds) -}}
 {{- end -}}
+{{- if and (dig "privileged" false (default dict $app.securityContext)) (eq (toString (dig "allowPrivilegeEscalation" true (default dict $app.securityContext))) "false") -}}
+  {{- fail (printf "%s.securityContext.privileged is true while allowPrivilegeEscalation is false: Kubernetes refuses that" $at) -}}
+{{- end -}}
+{{- $_ := include "tenant.check.resources" . -}}
+{{- $_ := include "tenant.check.lists" . -}}
 {{- $_ := include "tenant.check.scaling" . -}}
 {{- $_ := include "tenant.check.budget" . -}}
 {{- $_ := include "tenant.check.env" . -}}
+{{- end -}}
+
+{{/* A request above its limit, which can come from a limit of the user's and a request of the defaults. */}}
+{{- define "tenant.check.resources" -}}
+{{- $app := .app -}}
+{{- $limits := default dict (default dict $app.resources).limits -}}
+{{- range $name, $request := (default dict $app.resources).requests -}}
+  {{- if hasKey $limits $name -}}
+    {{- $limit := get $limits $name -}}
+    {{- if gt (include "tenant.quantity" $request | float64) (include "tenant.quantity" $limit | float64) -}}
+      {{- fail (printf "apps.%s.resources.requests.%s is %v and its limit %v: a request cannot be above its limit" $app.name $name $request $limit) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A quantity as a plain number. */}}
+{{- define "tenant.quantity" -}}
+{{- $text := toString . -}}
+{{- $unit := regexFind "[A-Za-z]+$" $text -}}
+{{- $factors := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 -}}
+{{- printf "%.6f" (mulf (trimSuffix $unit $text | float64) (ternary (get $factors $unit) 1.0 (hasKey $factors $unit))) -}}
+{{- end -}}
+
+{{/* Lists that Kubernetes merges by a key, in which one key given twice is refused there or lost. */}}
+{{- define "tenant.check.lists" -}}
+{{- $app := .app -}}
+{{- range $list, $key := dict "extraVolumes" "name" "extraVolumeMounts" "mountPath" "topologySpreadConstraints" "topologyKey" "imagePullSecrets" "name" -}}
+  {{- $seen := list -}}
+  {{- range $item := get $app $list -}}
+    {{- $id := $item -}}
+    {{- if kindIs "map" $item -}}{{- $id = get $item $key -}}{{- end -}}
+    {{- if has $id $seen -}}
+      {{- fail (printf "apps.%s.%s has the %s %s twice" $app.name $list $key $id) -}}
+    {{- end -}}
+    {{- $seen = append $seen $id -}}
+  {{- end -}}
+{{- end -}}
+{{- $volumes := list -}}
+{{- range $app.extraVolumes -}}{{- $volumes = append $volumes .name -}}{{- end -}}
+{{- range $app.extraVolumeMounts -}}
+  {{- if not (has .name $volumes) -}}
+    {{- fail (printf "apps.%s.extraVolumeMounts: %s is none of its extraVolumes" $app.name .name) -}}
+  {{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* The scalers of an app. */}}
@@ -66,6 +116,9 @@
   {{- end -}}
   {{- if not (include "tenant.keda.region" .) -}}
     {{- fail (printf "%s.keda.awsRegion is missing, and neither awsRegion nor queueURL %q says it" $at $app.keda.queueURL) -}}
+  {{- end -}}
+  {{- if and $app.keda.authenticationRef (not (get $app.keda.authenticationRef "name")) -}}
+    {{- fail (printf "%s.keda.authenticationRef has no name" $at) -}}
   {{- end -}}
   {{- if gt (int $app.keda.minReplicas) (int $app.keda.maxReplicas) -}}
     {{- fail (printf "%s.keda.minReplicas %v is above maxReplicas %v" $at $app.keda.minReplicas $app.keda.maxReplicas) -}}

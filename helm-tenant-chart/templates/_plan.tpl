@@ -29,6 +29,11 @@ merged over appDefaults, and
 {{- range $name, $given := .Values.apps -}}
   {{- if not (kindIs "invalid" $given) -}}
     {{- $app := deepCopy $.Values.appDefaults -}}
+    {{- if eq $name "payments" -}}
+      {{- /* Off unless asked for, also where a null took away what values.yaml says. */ -}}
+      {{- $_ := set $app "enabled" false -}}
+      {{- $_ = set $app.ingress "enabled" false -}}
+    {{- end -}}
     {{- $_ := include "tenant.merge" (dict "base" $app "over" $given "drops" false) -}}
     {{- range $section := list "resources" "securityContext" "podSecurityContext" -}}
       {{- range $key, $value := default dict (get $app $section) -}}

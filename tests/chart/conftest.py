@@ -106,6 +106,11 @@ def helm4(tmp_path_factory) -> Helm:
     return Helm("helm", tmp_path_factory.mktemp("home"))
 
 
+@pytest.fixture(scope="session")
+def helm3(tmp_path_factory) -> Helm:
+    return Helm("helm3", tmp_path_factory.mktemp("home"))
+
+
 def tier(name: str) -> tuple[dict, dict]:
     """The example values of a tier, and the release and namespace that they are for."""
     values = yaml.safe_load((CHART / "ci" / f"{name}.yaml").read_text())
