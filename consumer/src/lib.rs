@@ -1,1 +1,78 @@
-//! x
+//! The consumer: drains the queue of a tenant or a pool into its table.
+//!
+//! - [`Settings`]: what it takes from its environment
+//! - `drain`: receiving, writing, deleting, and what can go wrong with each
+//! - `record`: a message as a row of the table
+//! - `read`: `GET /consumer/messages`
+//! - `liveness`, `events`: what can be seen from outside
+//!
+//! A 200 of the producer means that the event will be in the table, once. So nothing is deleted from the queue before its
+//! record is confirmed, and everything that can be delivered twice is written onto the same record.
+
+mod drain;
+mod events;
+mod liveness;
+mod read;
+mod record;
+mod settings;
+
+use std::sync::Arc;
+
+use tenancy::aws::Clients;
+use tenancy::directory::{Directory, until_found};
+use tenancy::registry::{Registry, Serves};
+use tenancy::server::{App, Scaffold, StartError, Stop};
+use tokio_util::sync::CancellationToken;
+
+use crate::drain::Drainer;
+use crate::drain::calls::Calls;
+use crate::liveness::Liveness;
+use crate::record::Stamps;
+
+pub use settings::{RecordReads, Settings};
+
+/// The service's name: in its paths and its answers.
+pub const NAME: &str = "consumer";
+
+/// The version of this build, reported where SERVICE_VERSION is not set.
+pub const BUILD_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Builds the service on its ports; nothing is served or received before it is run.
+///
+/// # Errors
+/// A port that cannot be had.
+pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartError> {
+    let common = &settings.common;
+    let environment = common.environment.clone();
+    let directory = Directory::new(clients.ssm.clone(), &clients.region, &environment, common.directory_ttl.get());
+    let registry = Registry::new(directory.clone(), common, Serves::OwnQueue);
+    let stamps = Stamps::new(environment.as_str(), settings.record_ttl_days);
+    let liveness = Arc::new(Liveness::new());
+    let calls = Calls::new(&clients, directory.clone(), environment.clone(), stamps.clone());
+    let drainer = Drainer::new(calls, environment.clone(), settings.limits(), stamps, liveness.clone());
+    let table = read::Table::new(clients.dynamodb.clone(), directory.clone(), environment.clone());
+    let parts = read::Parts { registry: registry.clone(), table, request_timeout: common.request_timeout.get() };
+    let known = CancellationToken::new();
+    let when_known = known.clone();
+    Scaffold::new(NAME, BUILD_VERSION, common, registry)
+        .routes(read::router(parts, settings.record_reads))
+        .ready_when(async move {
+            until_found(|| directory.resources(&environment)).await;
+            known.cancel();
+        })
+        .live_while(move || liveness.is_alive())
+        .task("draining", move |stop: Stop| async move {
+            // One call reads both parameters, and nothing is received before it is known where to put it.
+            tokio::select! {
+                () = when_known.cancelled() => {}
+                () = stop.signalled() => return,
+            }
+            let stopped = async {
+                stop.signalled().await;
+                stop.deadline()
+            };
+            drainer.run(stopped).await;
+        })
+        .bind()
+        .await
+}

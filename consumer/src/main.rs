@@ -1,2 +1,7 @@
-//! x
-fn main() {}
+//! The process: settings from the environment, signals, exit status. All of the service is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tenancy::process::main(consumer::NAME, consumer::BUILD_VERSION, consumer::build)
+}

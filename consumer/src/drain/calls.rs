@@ -1,0 +1,187 @@
+//! The calls to AWS, made with the SDK.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use aws_sdk_sqs::config::http::HttpResponse;
+use aws_sdk_sqs::error::{BuildError, DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_sqs::types::{
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, Message,
+};
+use jiff::Timestamp;
+use tenancy::arn::{QueueArn, TableArn};
+use tenancy::aws::{Clients, Fault, fault_of};
+use tenancy::directory::{Directory, LookupError};
+use tenancy::message::received::{ATTRIBUTES, SYSTEM_ATTRIBUTES};
+use tenancy::message::{MESSAGE_ID, TENANT_ID};
+use tenancy::tenant::Environment;
+
+use crate::drain::seam::{Ask, Aws, FailedEntry, Failure};
+use crate::record::{Record, Stamps};
+
+/// The longest that log lines quote an error of the SDK.
+const QUOTED: usize = 500;
+
+/// The SDK's clients, and where the calls go.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    receiving: aws_sdk_sqs::Client,
+    sqs: aws_sdk_sqs::Client,
+    sqs_endpoint: Option<String>,
+    dynamodb: aws_sdk_dynamodb::Client,
+    directory: Directory,
+    environment: Environment,
+    stamps: Stamps,
+}
+
+impl Calls {
+    /// For the queue and table of `environment`.
+    pub(crate) fn new(clients: &Clients, directory: Directory, environment: Environment, stamps: Stamps) -> Self {
+        // How long a write may take is for the writer to say, who gives a slow table more time with each try.
+        let own = clients.dynamodb_batch.config();
+        let connect = own.timeout_config().and_then(TimeoutConfig::connect_timeout);
+        let mut timeouts = TimeoutConfig::builder().disable_operation_timeout().disable_operation_attempt_timeout();
+        timeouts.set_connect_timeout(connect);
+        let dynamodb = own.to_builder().timeout_config(timeouts.build()).build();
+        Self {
+            receiving: clients.sqs_receive.clone(),
+            sqs: clients.sqs.clone(),
+            sqs_endpoint: clients.sqs_endpoint.clone(),
+            dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb),
+            directory,
+            environment,
+            stamps,
+        }
+    }
+
+    fn url(&self, queue: &QueueArn) -> String {
+        queue.url(self.sqs_endpoint.as_deref())
+    }
+}
+
+impl Aws for Calls {
+    async fn queue(&self) -> Result<Arc<QueueArn>, LookupError> {
+        self.directory.queue(&self.environment).await
+    }
+
+    async fn table(&self) -> Result<Arc<TableArn>, LookupError> {
+        self.directory.table(&self.environment).await
+    }
+
+    fn queue_is_gone(&self, queue: &QueueArn) {
+        self.directory.queue_is_gone(&self.environment, queue);
+    }
+
+    fn table_is_gone(&self, table: &TableArn) {
+        self.directory.table_is_gone(&self.environment, table);
+    }
+
+    async fn receive(&self, queue: Arc<QueueArn>, ask: Ask) -> Result<Vec<Message>, Failure> {
+        let answer = self
+            .receiving
+            .receive_message()
+            .queue_url(self.url(&queue))
+            .max_number_of_messages(i32::try_from(ask.most).unwrap_or(10))
+            .wait_time_seconds(seconds(ask.wait))
+            .visibility_timeout(seconds(ask.visibility))
+            .set_message_attribute_names(Some(ATTRIBUTES.map(str::to_owned).to_vec()))
+            .set_message_system_attribute_names(Some(SYSTEM_ATTRIBUTES.to_vec()))
+            .send()
+            .await;
+        Ok(answer.map_err(|error| failure(&error))?.messages.unwrap_or_default())
+    }
+
+    async fn delete(&self, queue: Arc<QueueArn>, handles: Vec<String>) -> Result<Vec<FailedEntry>, Failure> {
+        let entry = |(position, handle): (usize, String)| {
+            DeleteMessageBatchRequestEntry::builder().id(position.to_string()).receipt_handle(handle).build()
+        };
+        let entries = handles.into_iter().enumerate().map(entry).collect::<Result<Vec<_>, _>>().map_err(unbuilt)?;
+        let call = self.sqs.delete_message_batch().queue_url(self.url(&queue)).set_entries(Some(entries));
+        Ok(failed_entries(call.send().await.map_err(|error| failure(&error))?.failed))
+    }
+
+    async fn change_visibility(
+        &self,
+        queue: Arc<QueueArn>,
+        changes: Vec<(String, Duration)>,
+    ) -> Result<Vec<FailedEntry>, Failure> {
+        let entry = |(position, (handle, hidden)): (usize, (String, Duration))| {
+            ChangeMessageVisibilityBatchRequestEntry::builder()
+                .id(position.to_string())
+                .receipt_handle(handle)
+                .visibility_timeout(seconds(hidden))
+                .build()
+        };
+        let entries = changes.into_iter().enumerate().map(entry).collect::<Result<Vec<_>, _>>().map_err(unbuilt)?;
+        let call = self.sqs.change_message_visibility_batch().queue_url(self.url(&queue)).set_entries(Some(entries));
+        Ok(failed_entries(call.send().await.map_err(|error| failure(&error))?.failed))
+    }
+
+    async fn write(&self, table: Arc<TableArn>, records: Vec<Arc<Record>>) -> Result<Vec<usize>, Failure> {
+        let stamp = self.stamps.at(Timestamp::now());
+        let request = |record: &Arc<Record>| {
+            let put = PutRequest::builder().set_item(Some(record.item(&stamp))).build()?;
+            Ok(WriteRequest::builder().put_request(put).build())
+        };
+        let requests: Result<Vec<_>, BuildError> = records.iter().map(request).collect();
+        let requests = requests.map_err(unbuilt)?;
+        let answer = self.dynamodb.batch_write_item().request_items(table.name(), requests).send().await;
+        let unprocessed = answer.map_err(|error| failure(&error))?.unprocessed_items.unwrap_or_default();
+        let left = unprocessed.values().flatten().filter_map(WriteRequest::put_request).map(PutRequest::item);
+        Ok(left.filter_map(|item| records.iter().position(|record| is_item_of(record, item))).collect())
+    }
+
+    async fn put(&self, table: Arc<TableArn>, record: Arc<Record>) -> Result<(), Failure> {
+        let item = record.item(&self.stamps.at(Timestamp::now()));
+        let call = self.dynamodb.put_item().table_name(table.name()).set_item(Some(item));
+        call.send().await.map(drop).map_err(|error| failure(&error))
+    }
+}
+
+fn is_item_of(record: &Record, item: &std::collections::HashMap<String, AttributeValue>) -> bool {
+    let is = |name: &str, value: &str| {
+        item.get(name).and_then(|found| found.as_s().ok()).is_some_and(|found| found == value)
+    };
+    is(MESSAGE_ID, &record.event.message_id) && is(TENANT_ID, record.event.tenant.as_str())
+}
+
+fn seconds(duration: Duration) -> i32 {
+    i32::try_from(duration.as_secs()).unwrap_or(i32::MAX)
+}
+
+fn failed_entries(failed: Vec<BatchResultErrorEntry>) -> Vec<FailedEntry> {
+    let entry = |entry: BatchResultErrorEntry| {
+        let position = entry.id.parse().ok()?;
+        Some(FailedEntry { position, sender_fault: entry.sender_fault, code: entry.code })
+    };
+    failed.into_iter().filter_map(entry).collect()
+}
+
+/// A request that lacks something. Never in practice: all that is required is set.
+fn unbuilt(error: impl std::error::Error) -> Failure {
+    Failure { fault: Fault::Refused, code: None, text: error.to_string(), timed_out: false }
+}
+
+fn failure<E>(error: &SdkError<E, HttpResponse>) -> Failure
+where
+    E: ProvideErrorMetadata + std::error::Error + 'static,
+{
+    let mut text = DisplayErrorContext(error).to_string();
+    if let Some((end, _)) = text.char_indices().nth(QUOTED) {
+        text.truncate(end);
+    }
+    let timed_out = match error {
+        SdkError::TimeoutError(_) => true,
+        SdkError::DispatchFailure(dispatch) => dispatch.is_timeout(),
+        _ => false,
+    };
+    let code = error.as_service_error().and_then(ProvideErrorMetadata::code).map(short_code);
+    Failure { fault: fault_of(error), code, text, timed_out }
+}
+
+/// The code without the namespace that some answers put before it.
+fn short_code(code: &str) -> String {
+    code.rsplit('#').next().unwrap_or(code).to_owned()
+}

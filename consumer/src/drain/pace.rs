@@ -1,0 +1,207 @@
+//! How many poll at a time, and when.
+//!
+//! An idle queue is polled by one. Each receive that comes back full lets one more begin, one that comes back nearly empty
+//! sends one to sleep, so their number follows what is there. After an error all but one sleep, and that one probes, with
+//! growing pauses, until a receive succeeds. While writes or deletes fail as a whole nobody receives.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use crate::drain::backoff::Backoff;
+
+/// Pauses after failed receives.
+const RECEIVE_BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(20));
+
+/// What can make receiving pointless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Downstream {
+    /// Writes to the table.
+    Writes = 0,
+    /// Deletes from the queue.
+    Deletes = 1,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With so many messages of so many that were asked for.
+    Brought(usize, usize),
+    /// With an error.
+    Failed,
+    /// Without a receive.
+    Unused,
+}
+
+/// Shared by the pollers of one queue.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    state: Mutex<State>,
+    changed: Notify,
+    at_depth: AtomicBool,
+    /// The pause after an empty receive: none when the queue itself waited.
+    idle_pause: Duration,
+}
+
+#[derive(Debug)]
+struct State {
+    pollers: usize,
+    allowed: usize,
+    polling: usize,
+    stopped: bool,
+    down: [bool; 2],
+    not_before: Option<Instant>,
+    failures: Backoff,
+    last_failure: Option<Instant>,
+}
+
+enum Turn {
+    Go,
+    NotBefore(Instant),
+    Wait,
+    Stop,
+}
+
+impl State {
+    fn may_receive(&self) -> bool {
+        !self.stopped && self.down == [false; 2]
+    }
+
+    fn turn(&mut self, now: Instant) -> Turn {
+        if self.stopped {
+            return Turn::Stop;
+        }
+        if !self.may_receive() || self.polling >= self.allowed {
+            return Turn::Wait;
+        }
+        if let Some(at) = self.not_before.filter(|at| *at > now) {
+            return Turn::NotBefore(at);
+        }
+        self.polling += 1;
+        Turn::Go
+    }
+}
+
+impl Pace {
+    /// For at most so many pollers.
+    pub(crate) fn new(pollers: usize, idle_pause: Duration) -> Self {
+        let state = State {
+            pollers,
+            allowed: 1,
+            polling: 0,
+            stopped: false,
+            down: [false; 2],
+            not_before: None,
+            failures: RECEIVE_BACKOFF,
+            last_failure: None,
+        };
+        Self { state: Mutex::new(state), changed: Notify::new(), at_depth: AtomicBool::new(false), idle_pause }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a turn to receive; when it began, or `None` when there will be no more. Each turn is given back with
+    /// [`Pace::ended`].
+    pub(crate) async fn turn(&self) -> Option<Instant> {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let now = Instant::now();
+            let turn = self.lock().turn(now);
+            match turn {
+                Turn::Go => return Some(now),
+                Turn::Stop => return None,
+                Turn::Wait => changed.await,
+                Turn::NotBefore(at) => tokio::select! {
+                    () = sleep_until(at) => {}
+                    () = changed => {}
+                },
+            }
+        }
+    }
+
+    /// Whether a poller that has its turn may still receive.
+    pub(crate) fn may_receive(&self) -> bool {
+        self.lock().may_receive()
+    }
+
+    /// Gives back a turn that began at `began`. For a failure that is news, and no echo of one that others had at the
+    /// same time: how long until the next try.
+    pub(crate) fn ended(&self, began: Instant, how: Ended) -> Option<Duration> {
+        let mut state = self.lock();
+        let now = Instant::now();
+        state.polling = state.polling.saturating_sub(1);
+        let mut news = None;
+        match how {
+            Ended::Unused => {}
+            Ended::Brought(messages, asked) => {
+                state.failures.reset();
+                state.last_failure = None;
+                state.not_before = (messages == 0 && !self.idle_pause.is_zero()).then(|| now + self.idle_pause);
+                let full = messages >= asked;
+                self.at_depth.store(full, Ordering::Relaxed);
+                if full {
+                    state.allowed = (state.allowed + 1).min(state.pollers);
+                } else if messages * 2 < asked {
+                    state.allowed = (state.allowed - 1).max(1);
+                }
+            }
+            Ended::Failed => {
+                self.at_depth.store(false, Ordering::Relaxed);
+                state.allowed = 1;
+                if state.last_failure.is_none_or(|last| began >= last) {
+                    let pause = state.failures.half_jitter();
+                    state.last_failure = Some(now);
+                    state.not_before = Some(now + pause);
+                    news = Some(pause);
+                }
+            }
+        }
+        // The one who ends goes on by itself; another one is woken when there is room for two.
+        if state.polling + 1 < state.allowed {
+            self.changed.notify_one();
+        }
+        news
+    }
+
+    /// Says whether writes or deletes fail as a whole at the moment.
+    pub(crate) fn set_down(&self, what: Downstream, down: bool) {
+        let mut state = self.lock();
+        let before = std::mem::replace(&mut state.down[what as usize], down);
+        if before && !down {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Nobody receives before `until`.
+    pub(crate) fn hold_until(&self, until: Instant) {
+        let mut state = self.lock();
+        state.allowed = 1;
+        state.not_before = state.not_before.max(Some(until));
+    }
+
+    /// No receive starts any more.
+    pub(crate) fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_waiters();
+    }
+
+    /// Whether the last receive came back full, so that more is about to come.
+    pub(crate) fn at_depth(&self) -> bool {
+        self.at_depth.load(Ordering::Relaxed)
+    }
+
+    /// How many poll now, waiting for room included.
+    pub(crate) fn polling(&self) -> usize {
+        self.lock().polling
+    }
+}
+
+#[cfg(test)]
+#[path = "pace_tests.rs"]
+mod tests;

@@ -1,0 +1,137 @@
+//! Receiving.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_sdk_sqs::types::Message;
+use tenancy::arn::QueueArn;
+use tenancy::aws::Fault;
+use tenancy::message::received::Received;
+use tenancy::tenant::Environment;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::drain::budget::{Budget, Reservation};
+use crate::drain::desk::Receipt;
+use crate::drain::limits::Limits;
+use crate::drain::pace::{Ended, Pace};
+use crate::drain::poison::{Poisoned, Reason, isolate};
+use crate::drain::seam::{Aws, Failure};
+use crate::drain::writer::Writer;
+use crate::events;
+use crate::liveness::Liveness;
+use crate::record::{MAX_ITEM_BYTES, Record, Stamps};
+
+/// What the pollers of a queue share.
+#[derive(Debug)]
+pub(crate) struct Poller<A> {
+    pub(crate) aws: Arc<A>,
+    pub(crate) environment: Environment,
+    pub(crate) limits: Limits,
+    pub(crate) stamps: Stamps,
+    pub(crate) pace: Arc<Pace>,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) liveness: Arc<Liveness>,
+    pub(crate) writer: Arc<Writer<A>>,
+    pub(crate) poison_tasks: TaskTracker,
+    pub(crate) stopping: CancellationToken,
+    /// How many receives there have been.
+    pub(crate) receives: AtomicU64,
+}
+
+impl<A: Aws> Poller<A> {
+    /// Polls, when it has its turn, until there are no more turns. An open poll is not cut off: that would hide what it was
+    /// about to bring.
+    pub(crate) async fn run(self: Arc<Self>) {
+        while let Some(began) = self.pace.turn().await {
+            match self.receive().await {
+                Ok(ended) => {
+                    self.pace.ended(began, ended);
+                }
+                Err(failure) => {
+                    events::receive_failed(&failure);
+                    if let Some(pause) = self.pace.ended(began, Ended::Failed) {
+                        events::receive_backs_off(&failure, pause);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn receive(&self) -> Result<Ended, Failure> {
+        let queue = self.aws.queue().await.map_err(Failure::lookup)?;
+        let reservation = tokio::select! {
+            reservation = self.budget.reserve(self.limits.ask.most) => reservation,
+            () = self.stopping.cancelled() => return Ok(Ended::Unused),
+        };
+        // While it waited for room, the stop or an outage may have come.
+        if !self.pace.may_receive() {
+            return Ok(Ended::Unused);
+        }
+        self.liveness.poll_began();
+        let answer = timeout(self.limits.receive, self.aws.receive(queue.clone(), self.limits.ask)).await;
+        self.liveness.poll_ended();
+        match answer.unwrap_or_else(|_| Err(Failure::timeout(self.limits.receive))) {
+            Ok(messages) => {
+                let brought = messages.len();
+                self.take_in(messages, &queue, reservation);
+                Ok(Ended::Brought(brought, self.limits.ask.most))
+            }
+            Err(failure) => {
+                if failure.fault == Fault::Gone {
+                    self.aws.queue_is_gone(&queue);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Passes on what can be stored and isolates what cannot.
+    fn take_in(&self, messages: Vec<Message>, queue: &Arc<QueueArn>, mut reservation: Reservation) {
+        let receive = self.receives.fetch_add(1, Ordering::Relaxed);
+        let hidden_until = Instant::now() + self.limits.ask.visibility;
+        let mut records = Vec::with_capacity(messages.len());
+        let mut poisoned = Vec::new();
+        let (mut bytes, mut oldest, count) = (0, None::<i64>, messages.len());
+        for message in messages {
+            let received = Received::read(message, &self.environment);
+            bytes += received.size;
+            oldest = match (oldest, received.sent_at) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+            if received.receipt_handle.is_empty() {
+                events::unreceipted();
+                continue;
+            }
+            let receipt = Receipt {
+                queue: queue.clone(),
+                handle: received.receipt_handle,
+                sqs_id: received.sqs_id,
+                receives: received.receives,
+                sent_at: received.sent_at,
+                hidden_until,
+                receive,
+                ticket: reservation.ticket(received.size),
+            };
+            let record = received.event.map(|event| Record { event, sent_at: received.sent_at });
+            let reason = match record {
+                Ok(record) if record.size(&self.stamps) <= MAX_ITEM_BYTES => {
+                    records.push((record, receipt));
+                    continue;
+                }
+                Ok(_) => Reason::TooLarge,
+                Err(rejection) => Reason::Rejected(rejection),
+            };
+            poisoned.push(Poisoned { receipt, reason, traceparent: received.traceparent });
+        }
+        if count > 0 {
+            reservation.learn(bytes);
+        }
+        drop(reservation);
+        events::received(count, oldest, self.budget.messages(), self.pace.polling());
+        self.writer.accept(records);
+        isolate(&self.aws, &self.poison_tasks, poisoned);
+    }
+}

@@ -1,0 +1,356 @@
+//! AWS as a script: each call takes the time and gives the answer that the test says, and is written down.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_sdk_sqs::types::{Message, MessageAttributeValue, MessageSystemAttributeName};
+use tenancy::arn::{QueueArn, TableArn};
+use tenancy::aws::Fault;
+use tenancy::directory::LookupError;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::drain::seam::{Ask, Aws, FailedEntry, Failure};
+use crate::record::Record;
+
+/// A call that was made, with what it was about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Call {
+    Receive,
+    Write(Vec<String>),
+    Put(String),
+    Delete(Vec<String>),
+    Hide(Vec<(String, u64)>),
+}
+
+/// What a call answers, and after how long.
+pub(super) type Answer<T> = (Duration, Result<T, Failure>);
+
+type Rule<I, T> = Box<dyn FnMut(usize, &I) -> Answer<T> + Send>;
+
+struct Script {
+    queue: String,
+    table: Result<String, LookupError>,
+    receives: VecDeque<Answer<Vec<Message>>>,
+    /// When the receives of the script are used up: how long they go on waiting. `None` is as long as was asked for.
+    idle: Option<Duration>,
+    write: Rule<Vec<String>, Vec<usize>>,
+    put: Rule<String, ()>,
+    delete: Rule<Vec<String>, Vec<FailedEntry>>,
+    hide: Rule<Vec<(String, u64)>, Vec<FailedEntry>>,
+    counts: BTreeMap<&'static str, usize>,
+}
+
+struct Inner {
+    start: Instant,
+    script: Mutex<Script>,
+    arrived: Notify,
+    log: Mutex<Vec<(u64, Call)>>,
+    tables_written: Mutex<Vec<String>>,
+    stored: Mutex<BTreeMap<String, (u64, String)>>,
+    asks: Mutex<Vec<Ask>>,
+    gone: Mutex<Vec<String>>,
+}
+
+#[derive(Clone)]
+pub(super) struct Fake(Arc<Inner>);
+
+pub(super) fn failure(fault: Fault, code: &str) -> Failure {
+    Failure { fault, code: Some(code.to_owned()), text: code.to_owned(), timed_out: false }
+}
+
+pub(super) fn throttled() -> Failure {
+    failure(Fault::Throttled, "ThrottlingException")
+}
+
+pub(super) fn denied() -> Failure {
+    failure(Fault::Denied, "AccessDeniedException")
+}
+
+pub(super) fn invalid() -> Failure {
+    failure(Fault::Refused, "ValidationException")
+}
+
+pub(super) const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A message of tenant acme whose ids, handle and body follow from `name`.
+pub(super) fn message(name: &str) -> Message {
+    message_of(name, Some("acme"), name, &format!("h-{name}"))
+}
+
+pub(super) fn message_of(key: &str, tenant: Option<&str>, sqs_id: &str, handle: &str) -> Message {
+    let text = |value: &str| MessageAttributeValue::builder().data_type("String").string_value(value).build().unwrap();
+    let mut message = Message::builder()
+        .message_id(sqs_id)
+        .receipt_handle(handle)
+        .body(format!("body of {sqs_id}"))
+        .attributes(MessageSystemAttributeName::ApproximateReceiveCount, "1")
+        .message_attributes("message_id", text(key));
+    if let Some(tenant) = tenant {
+        message = message.message_attributes("tenant_id", text(tenant));
+    }
+    message.build()
+}
+
+pub(super) fn messages(names: impl IntoIterator<Item = impl std::fmt::Display>) -> Vec<Message> {
+    names.into_iter().map(|name| message(&name.to_string())).collect()
+}
+
+impl Fake {
+    pub(super) fn new() -> Self {
+        let script = Script {
+            queue: "arn:aws:sqs:eu-central-1:123456789012:consumer-acme".to_owned(),
+            table: Ok("arn:aws:dynamodb:eu-central-1:123456789012:table/consumer-acme".to_owned()),
+            receives: VecDeque::new(),
+            idle: None,
+            write: Box::new(|_, _| (Duration::ZERO, Ok(Vec::new()))),
+            put: Box::new(|_, _| (Duration::ZERO, Ok(()))),
+            delete: Box::new(|_, _| (Duration::ZERO, Ok(Vec::new()))),
+            hide: Box::new(|_, _| (Duration::ZERO, Ok(Vec::new()))),
+            counts: BTreeMap::new(),
+        };
+        Self(Arc::new(Inner {
+            start: Instant::now(),
+            script: Mutex::new(script),
+            arrived: Notify::new(),
+            log: Mutex::default(),
+            tables_written: Mutex::default(),
+            stored: Mutex::default(),
+            asks: Mutex::default(),
+            gone: Mutex::default(),
+        }))
+    }
+
+    fn script(&self) -> std::sync::MutexGuard<'_, Script> {
+        self.0.script.lock().unwrap()
+    }
+
+    // What AWS is to do.
+
+    /// The next receive brings this at once.
+    pub(super) fn brings(self, messages: Vec<Message>) -> Self {
+        self.receives_in(Duration::ZERO, Ok(messages))
+    }
+
+    /// The next receive ends so, after so long.
+    pub(super) fn receives_in(self, after: Duration, answer: Result<Vec<Message>, Failure>) -> Self {
+        self.script().receives.push_back((after, answer));
+        self
+    }
+
+    /// Later on, for polls that are open then.
+    pub(super) fn arrives(&self, messages: Vec<Message>) {
+        self.script().receives.push_back((Duration::ZERO, Ok(messages)));
+        self.0.arrived.notify_one();
+    }
+
+    pub(super) fn idle_for(self, idle: Duration) -> Self {
+        self.script().idle = Some(idle);
+        self
+    }
+
+    /// By the number of the call (from 1) and the ids of its records.
+    pub(super) fn writes(self, rule: impl FnMut(usize, &Vec<String>) -> Answer<Vec<usize>> + Send + 'static) -> Self {
+        self.script().write = Box::new(rule);
+        self
+    }
+
+    pub(super) fn puts(self, rule: impl FnMut(usize, &String) -> Answer<()> + Send + 'static) -> Self {
+        self.script().put = Box::new(rule);
+        self
+    }
+
+    pub(super) fn deletes(
+        self,
+        rule: impl FnMut(usize, &Vec<String>) -> Answer<Vec<FailedEntry>> + Send + 'static,
+    ) -> Self {
+        self.script().delete = Box::new(rule);
+        self
+    }
+
+    pub(super) fn hides(
+        self,
+        rule: impl FnMut(usize, &Vec<(String, u64)>) -> Answer<Vec<FailedEntry>> + Send + 'static,
+    ) -> Self {
+        self.script().hide = Box::new(rule);
+        self
+    }
+
+    pub(super) fn set_queue(&self, name: &str) {
+        self.script().queue = format!("arn:aws:sqs:eu-central-1:123456789012:{name}");
+    }
+
+    pub(super) fn set_table(&self, name: Result<&str, LookupError>) {
+        self.script().table = name.map(|name| format!("arn:aws:dynamodb:eu-central-1:123456789012:table/{name}"));
+    }
+
+    // What was asked of AWS.
+
+    /// All calls but receives, each with the milliseconds since the start.
+    pub(super) fn calls(&self) -> Vec<(u64, Call)> {
+        self.0.log.lock().unwrap().iter().filter(|(_, call)| *call != Call::Receive).cloned().collect()
+    }
+
+    /// When receives began.
+    pub(super) fn receives(&self) -> Vec<u64> {
+        self.0.log.lock().unwrap().iter().filter(|(_, call)| *call == Call::Receive).map(|(at, _)| *at).collect()
+    }
+
+    pub(super) fn asks(&self) -> Vec<Ask> {
+        self.0.asks.lock().unwrap().clone()
+    }
+
+    pub(super) fn writes_made(&self) -> Vec<Vec<String>> {
+        self.calls()
+            .into_iter()
+            .filter_map(|(_, call)| if let Call::Write(ids) = call { Some(ids) } else { None })
+            .collect()
+    }
+
+    pub(super) fn deletes_made(&self) -> Vec<Vec<String>> {
+        self.calls()
+            .into_iter()
+            .filter_map(|(_, call)| if let Call::Delete(handles) = call { Some(handles) } else { None })
+            .collect()
+    }
+
+    /// All handles that deletes were asked for, in order of name.
+    pub(super) fn deleted(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.deletes_made().into_iter().flatten().collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Handles whose visibility was changed, with the seconds; sorted.
+    pub(super) fn hidden(&self) -> Vec<(String, u64)> {
+        let hides = self
+            .calls()
+            .into_iter()
+            .filter_map(|(_, call)| if let Call::Hide(changes) = call { Some(changes) } else { None });
+        let mut all: Vec<_> = hides.flatten().collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// The ids in the table.
+    pub(super) fn stored(&self) -> Vec<String> {
+        self.0.stored.lock().unwrap().keys().cloned().collect()
+    }
+
+    pub(super) fn stored_at(&self, id: &str) -> u64 {
+        self.0.stored.lock().unwrap()[id].0
+    }
+
+    pub(super) fn body_of(&self, id: &str) -> String {
+        self.0.stored.lock().unwrap()[id].1.clone()
+    }
+
+    pub(super) fn tables_written(&self) -> Vec<String> {
+        self.0.tables_written.lock().unwrap().clone()
+    }
+
+    pub(super) fn gone(&self) -> Vec<String> {
+        self.0.gone.lock().unwrap().clone()
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.0.start.elapsed().as_millis()).unwrap()
+    }
+
+    fn note(&self, kind: &'static str, call: Call) -> usize {
+        self.0.log.lock().unwrap().push((self.now(), call));
+        let mut script = self.script();
+        let count = script.counts.entry(kind).or_default();
+        *count += 1;
+        *count
+    }
+
+    fn store(&self, record: &Record) {
+        let entry = (self.now(), record.event.body.clone());
+        self.0.stored.lock().unwrap().insert(record.event.message_id.clone(), entry);
+    }
+}
+
+impl Aws for Fake {
+    async fn queue(&self) -> Result<Arc<QueueArn>, LookupError> {
+        Ok(Arc::new(self.script().queue.parse().unwrap()))
+    }
+
+    async fn table(&self) -> Result<Arc<TableArn>, LookupError> {
+        self.script().table.clone().map(|arn| Arc::new(arn.parse().unwrap()))
+    }
+
+    fn queue_is_gone(&self, queue: &QueueArn) {
+        self.0.gone.lock().unwrap().push(queue.name().to_owned());
+    }
+
+    fn table_is_gone(&self, table: &TableArn) {
+        self.0.gone.lock().unwrap().push(table.name().to_owned());
+    }
+
+    async fn receive(&self, _: Arc<QueueArn>, ask: Ask) -> Result<Vec<Message>, Failure> {
+        self.note("receive", Call::Receive);
+        self.0.asks.lock().unwrap().push(ask);
+        let deadline = Instant::now() + self.script().idle.unwrap_or(ask.wait);
+        loop {
+            let next = self.script().receives.pop_front();
+            if let Some((after, answer)) = next {
+                sleep(after).await;
+                return answer;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if timeout(left, self.0.arrived.notified()).await.is_err() {
+                return Ok(Vec::new());
+            }
+        }
+    }
+
+    async fn delete(&self, _: Arc<QueueArn>, handles: Vec<String>) -> Result<Vec<FailedEntry>, Failure> {
+        assert!((1..=10).contains(&handles.len()), "1 to 10 entries, not {}", handles.len());
+        let number = self.note("delete", Call::Delete(handles.clone()));
+        let (after, answer) = (self.script().delete)(number, &handles);
+        sleep(after).await;
+        answer
+    }
+
+    async fn change_visibility(
+        &self,
+        _: Arc<QueueArn>,
+        changes: Vec<(String, Duration)>,
+    ) -> Result<Vec<FailedEntry>, Failure> {
+        assert!((1..=10).contains(&changes.len()), "1 to 10 entries, not {}", changes.len());
+        let changes: Vec<_> = changes.into_iter().map(|(handle, hidden)| (handle, hidden.as_secs())).collect();
+        let number = self.note("hide", Call::Hide(changes.clone()));
+        let (after, answer) = (self.script().hide)(number, &changes);
+        sleep(after).await;
+        answer
+    }
+
+    async fn write(&self, table: Arc<TableArn>, records: Vec<Arc<Record>>) -> Result<Vec<usize>, Failure> {
+        assert!((1..=25).contains(&records.len()), "1 to 25 items, not {}", records.len());
+        let ids: Vec<String> = records.iter().map(|record| record.event.message_id.clone()).collect();
+        let number = self.note("write", Call::Write(ids.clone()));
+        let (after, answer) = (self.script().write)(number, &ids);
+        sleep(after).await;
+        let unprocessed = answer?;
+        self.0.tables_written.lock().unwrap().push(table.name().to_owned());
+        records
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !unprocessed.contains(at))
+            .for_each(|(_, record)| self.store(record));
+        Ok(unprocessed)
+    }
+
+    async fn put(&self, _: Arc<TableArn>, record: Arc<Record>) -> Result<(), Failure> {
+        let number = self.note("put", Call::Put(record.event.message_id.clone()));
+        let (after, answer) = (self.script().put)(number, &record.event.message_id);
+        sleep(after).await;
+        answer?;
+        self.store(&record);
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Whether draining is alive: a poll has ended not too long ago, whatever came of it.
+//!
+//! While nobody polls, because writes fail and receives are held back, ended tries to write count instead: an outage of the
+//! table is no reason to start the process anew.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Longer than the longest pause after a failed poll and a silent one together, twice.
+const TOO_LONG: Duration = Duration::from_secs(90);
+
+/// Read by the liveness probe. It does no I/O.
+#[derive(Debug)]
+pub(crate) struct Liveness {
+    created: Instant,
+    /// Milliseconds since `created`, plus one; 0 before the first poll.
+    last_sign: AtomicU64,
+    polling: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+impl Liveness {
+    pub(crate) fn new() -> Self {
+        Self {
+            created: Instant::now(),
+            last_sign: AtomicU64::new(0),
+            polling: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    fn sign(&self) {
+        let since = u64::try_from(self.created.elapsed().as_millis()).unwrap_or(u64::MAX - 1);
+        self.last_sign.fetch_max(since + 1, Ordering::Relaxed);
+    }
+
+    /// A poll starts. The first one starts the watch: until then the parameters are not known.
+    pub(crate) fn poll_began(&self) {
+        self.polling.fetch_add(1, Ordering::Relaxed);
+        if self.last_sign.load(Ordering::Relaxed) == 0 {
+            self.sign();
+        }
+    }
+
+    /// A poll ended, with messages, without, or with an error.
+    pub(crate) fn poll_ended(&self) {
+        self.polling.fetch_sub(1, Ordering::Relaxed);
+        self.sign();
+    }
+
+    /// A write or delete was answered, or failed.
+    pub(crate) fn try_ended(&self) {
+        if self.polling.load(Ordering::Relaxed) == 0 && self.last_sign.load(Ordering::Relaxed) != 0 {
+            self.sign();
+        }
+    }
+
+    /// Draining stops; there is nothing to watch any more.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// What the probe asks.
+    pub(crate) fn is_alive(&self) -> bool {
+        let last = self.last_sign.load(Ordering::Relaxed);
+        if last == 0 || self.stopped.load(Ordering::Relaxed) {
+            return true;
+        }
+        let last = self.created + Duration::from_millis(last - 1);
+        last.elapsed() <= TOO_LONG
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::sleep;
+
+    #[tokio::test(start_paused = true)]
+    async fn before_the_first_poll_it_is_alive_however_long_that_takes() {
+        let liveness = Liveness::new();
+        sleep(Duration::from_secs(1_000)).await;
+        liveness.try_ended();
+        assert!(liveness.is_alive());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_poll_that_does_not_end_is_noticed_and_one_that_ends_is_enough() {
+        let liveness = Liveness::new();
+        sleep(Duration::from_secs(50)).await;
+        liveness.poll_began();
+        sleep(Duration::from_secs(90)).await;
+        assert!(liveness.is_alive());
+        sleep(Duration::from_secs(1)).await;
+        assert!(!liveness.is_alive());
+        liveness.try_ended();
+        assert!(!liveness.is_alive(), "writes do not speak for a poll that is stuck");
+        liveness.poll_ended();
+        assert!(liveness.is_alive());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_queue_is_alive() {
+        let liveness = Liveness::new();
+        for _ in 0..30 {
+            liveness.poll_began();
+            sleep(Duration::from_secs(20)).await;
+            liveness.poll_ended();
+            assert!(liveness.is_alive());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_receives_are_held_back_tries_to_write_count() {
+        let liveness = Liveness::new();
+        liveness.poll_began();
+        liveness.poll_ended();
+        for _ in 0..60 {
+            sleep(Duration::from_secs(10)).await;
+            liveness.try_ended();
+        }
+        assert!(liveness.is_alive());
+        sleep(Duration::from_secs(91)).await;
+        assert!(!liveness.is_alive());
+        liveness.stop();
+        assert!(liveness.is_alive());
+    }
+}

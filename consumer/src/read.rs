@@ -1,0 +1,125 @@
+//! `GET /consumer/messages`: a tenant's records, newest first for ids of ours, a page at a time.
+//!
+//! - [`cursor`]: where the next page starts, as clients carry it
+//! - [`records`]: reading the table, past what is not a record
+//! - [`shown`]: a record as JSON
+
+mod cursor;
+mod records;
+mod shown;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRef, Query, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use tenancy::problem::Problem;
+use tenancy::registry::Registry;
+use tenancy::server::Served;
+
+use crate::settings::RecordReads;
+pub(crate) use records::Table;
+use records::page;
+
+/// Records in a page when the client does not say how many.
+const DEFAULT_LIMIT: usize = 20;
+
+/// The most records of a page.
+const MOST: usize = 100;
+
+/// What the route needs.
+#[derive(Clone)]
+struct Reads(Arc<Parts>);
+
+pub(crate) struct Parts {
+    pub(crate) registry: Registry,
+    pub(crate) table: Table,
+    pub(crate) request_timeout: Duration,
+}
+
+impl FromRef<Reads> for Registry {
+    fn from_ref(reads: &Reads) -> Self {
+        reads.0.registry.clone()
+    }
+}
+
+/// The route, ready to serve. Where reading is off it is not there at all, and answers as any path that is not.
+pub(crate) fn router(parts: Parts, reads: RecordReads) -> Router {
+    match reads {
+        RecordReads::On => {
+            Router::new().route("/consumer/messages", get(get_messages)).with_state(Reads(Arc::new(parts)))
+        }
+        RecordReads::Off => Router::new(),
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    limit: Option<String>,
+    cursor: Option<String>,
+}
+
+impl Wanted {
+    fn limit(&self) -> Result<usize, Problem> {
+        let Some(text) = &self.limit else { return Ok(DEFAULT_LIMIT) };
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let limit = text.parse().ok().filter(|limit| digits && (1..=MOST).contains(limit));
+        limit.ok_or_else(|| Problem::Parameter(format!("limit is a number from 1 to {MOST}")))
+    }
+}
+
+#[derive(Serialize)]
+struct Listed {
+    messages: Vec<serde_json::Value>,
+    /// Where the next page starts; null on the last one.
+    cursor: Option<String>,
+}
+
+async fn get_messages(
+    State(Reads(own)): State<Reads>,
+    Served(route): Served,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let Query(wanted) = wanted.map_err(|_| Problem::Parameter("limit and cursor may each be given once".to_owned()))?;
+    let limit = wanted.limit()?;
+    let after = match &wanted.cursor {
+        None => None,
+        Some(text) => Some(cursor::read(text, &route.tenant).ok_or_else(|| {
+            Problem::Parameter(
+                "cursor is not one that this route gave out for this tenant; leave it out to start anew".to_owned(),
+            )
+        })?),
+    };
+    let reading = page(&own.table, &route.tenant, after, limit);
+    let page = tokio::time::timeout(own.request_timeout, reading).await.map_err(|_| Problem::UNAVAILABLE)??;
+    let cursor = page.last.map(|id| cursor::write(&id, &route.tenant));
+    let messages = page.records.into_iter().map(shown::record).collect();
+    Ok(Json(Listed { messages, cursor }).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(text: Option<&str>) -> Result<usize, Problem> {
+        Wanted { limit: text.map(str::to_owned), cursor: None }.limit()
+    }
+
+    #[test]
+    fn a_page_has_1_to_100_records_and_20_unless_said_otherwise() {
+        assert_eq!(limit(None), Ok(20));
+        assert_eq!(limit(Some("1")), Ok(1));
+        assert_eq!(limit(Some("100")), Ok(100));
+        for bad in ["", "0", "101", "-1", "+1", "1.0", "ten", "99999999999999999999"] {
+            assert_eq!(
+                limit(Some(bad)),
+                Err(Problem::Parameter("limit is a number from 1 to 100".to_owned())),
+                "{bad}"
+            );
+        }
+    }
+}
