@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import re
 import subprocess
 import threading
@@ -33,9 +34,11 @@ class Kind(dict):
 
 
 class Api:
-    def __init__(self, kubectl: Path, kubeconfig: Path):
+    def __init__(self, kubectl: Path, kubeconfig: str):
+        """`kubeconfig` is what the variable KUBECONFIG may hold: a file, or several with colons between."""
+        environment = os.environ | {"KUBECONFIG": kubeconfig}
         self._proxy = subprocess.Popen(
-            [kubectl, "proxy", "--port=0", f"--kubeconfig={kubeconfig}"], stdout=subprocess.PIPE, text=True
+            [kubectl, "proxy", "--port=0"], stdout=subprocess.PIPE, text=True, env=environment
         )
         first = self._proxy.stdout.readline()
         match = re.search(r"127\.0\.0\.1:(\d+)", first)

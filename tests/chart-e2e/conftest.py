@@ -9,6 +9,7 @@ import yaml
 
 pytest.register_assert_rewrite("api", "compare", "releases")
 
+import namespaces
 import node as stand_in
 from api import Api, ApiError, eventually
 from controlplane import ROOT, ControlPlane
@@ -19,14 +20,14 @@ CHART = ROOT / "helm-tenant-chart"
 
 
 @pytest.fixture(scope="session")
-def kubeconfig(tmp_path_factory) -> Iterator[Path]:
+def kubeconfig(tmp_path_factory) -> Iterator[str]:
     given = os.environ.get("KUBECONFIG")
     if given:
-        yield Path(given)
+        yield given
         return
     plane = ControlPlane(tmp_path_factory.mktemp("controlplane"))
     plane.start()
-    yield plane.kubeconfig
+    yield str(plane.kubeconfig)
     plane.stop()
 
 
@@ -35,11 +36,12 @@ def api(kubeconfig) -> Iterator[Api]:
     """The API with the custom resources that the chart uses, and a node that runs pods."""
     api = Api(ROOT / ".cache/bin/kubectl", kubeconfig)
     try:
+        namespaces.make(api, namespaces.TERRAFORM, {})
         _define_custom_resources(api)
         node = stand_in.Node(api)
         node.start()
         yield api
-        _delete_namespaces(api)
+        namespaces.delete_all(api)
         node.leave()
     finally:
         api.close()
@@ -48,6 +50,11 @@ def api(kubeconfig) -> Iterator[Api]:
 @pytest.fixture(scope="session")
 def helm(kubeconfig, tmp_path_factory) -> Helm:
     return Helm(ROOT / ".cache/bin/helm", kubeconfig, tmp_path_factory.mktemp("helm"))
+
+
+@pytest.fixture(scope="session")
+def helm3(kubeconfig, tmp_path_factory) -> Helm:
+    return Helm(ROOT / ".cache/bin/helm3", kubeconfig, tmp_path_factory.mktemp("helm3"))
 
 
 @pytest.fixture
@@ -89,11 +96,3 @@ def _answers(api: Api, path: str) -> bool:
         if error.status != 404:
             raise
         return False
-
-
-def _delete_namespaces(api: Api) -> None:
-    """Nothing that a release leaves may keep a namespace from going."""
-    path = "/api/v1/namespaces"
-    for each in api.call("GET", path, labelSelector=stand_in.LABEL)["items"]:
-        api.call("DELETE", f"{path}/{each['metadata']['name']}")
-    eventually("the tests' namespaces are gone", lambda: not api.call("GET", path, labelSelector=stand_in.LABEL)["items"])

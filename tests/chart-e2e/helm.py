@@ -13,11 +13,13 @@ class HelmFailed(Exception):
 
 
 class Helm:
-    def __init__(self, binary: Path, kubeconfig: Path, home: Path):
+    def __init__(self, binary: Path, kubeconfig: str, home: Path):
         self._binary = binary
+        # Helm 4 has to be told to wait as Flux does, until every object is as ready as its kind can say.
+        self._wait = ("--wait" if binary.name == "helm3" else "--wait=watcher", "--timeout=90s")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("HELM_")}
         self._environment = kept | {
-            "KUBECONFIG": str(kubeconfig),
+            "KUBECONFIG": kubeconfig,
             "HELM_CACHE_HOME": str(home / "cache"),
             "HELM_CONFIG_HOME": str(home / "config"),
             "HELM_DATA_HOME": str(home / "data"),
@@ -41,20 +43,16 @@ class Helm:
         text = self.run("template", release, str(chart), f"--namespace={namespace}", "--no-hooks", values=values)
         return placed(text, namespace)
 
-    def upgrade(self, release: str, namespace: str, chart: Path, values: dict, *options: str, wait: bool = True) -> None:
-        """Installs or upgrades; waits as Flux does, until every object is as ready as its kind can say."""
-        if wait:
-            options = ("--wait=watcher", "--timeout=90s", *options)
-        self.run(
-            "upgrade", release, str(chart), f"--namespace={namespace}", "--install", "--reset-values", *options,
-            values=values,
-        )
+    def upgrade(self, release: str, namespace: str, chart: Path, values: dict, *options: str) -> None:
+        """Installs or upgrades, and waits until all is ready."""
+        base = ("upgrade", release, str(chart), f"--namespace={namespace}", "--install", "--reset-values")
+        self.run(*base, *self._wait, *options, values=values)
 
     def rollback(self, release: str, namespace: str, revision: int) -> None:
-        self.run("rollback", release, str(revision), f"--namespace={namespace}", "--wait=watcher", "--timeout=90s")
+        self.run("rollback", release, str(revision), f"--namespace={namespace}", *self._wait)
 
     def uninstall(self, release: str, namespace: str, *options: str) -> None:
-        self.run("uninstall", release, f"--namespace={namespace}", "--wait=watcher", "--timeout=90s", *options)
+        self.run("uninstall", release, f"--namespace={namespace}", *self._wait, *options)
 
     def test(self, release: str, namespace: str) -> None:
         self.run("test", release, f"--namespace={namespace}", "--timeout=60s")

@@ -7,12 +7,11 @@ completion (a helm test) succeeds or fails by what its arguments would meet: see
 import threading
 from datetime import datetime, timezone
 
+import namespaces
 from api import Api, ApiError
 from healthcheck import verdict
 
 NAME = "chart-e2e"
-# Put on each namespace that a test makes; pods elsewhere are none of ours.
-LABEL = "chart-e2e"
 LABELS = {"node-type": "applications", "kubernetes.io/hostname": NAME, "topology.kubernetes.io/zone": "eu-west-1a"}
 TAINT = {"key": "applications", "value": "true", "effect": "NoSchedule"}
 
@@ -73,13 +72,13 @@ class Node(threading.Thread):
         self._api.call("PATCH", path, lease, "application/apply-patch+yaml", fieldManager=NAME, force="true")
 
     def _step(self) -> None:
-        listed = self._api.call("GET", "/api/v1/namespaces", labelSelector=LABEL)["items"]
-        ours = {item["metadata"]["name"] for item in listed}
+        ours = namespaces.ours(self._api)
         for pod in self._api.call("GET", "/api/v1/pods")["items"]:
             if pod["metadata"]["namespace"] in ours:
                 _unless_gone(self._care_for, {"apiVersion": "v1", "kind": "Pod"} | pod)
         for terraform in self._api.call("GET", "/apis/infra.contrib.fluxcd.io/v1alpha2/terraforms")["items"]:
-            _unless_gone(self._reconcile, terraform)
+            if terraform["metadata"]["namespace"] in ours:
+                _unless_gone(self._reconcile, terraform)
 
     def _care_for(self, pod: dict) -> None:
         meta, spec, status = pod["metadata"], pod["spec"], pod["status"]

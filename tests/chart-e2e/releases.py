@@ -5,16 +5,11 @@ from pathlib import Path
 
 import yaml
 
-import node
-from api import Api, ApiError, eventually
+import namespaces
+from api import Api, eventually
 from compare import assert_as_rendered, identity
 from healthcheck import addresses
 from helm import Helm
-
-TERRAFORM_NAMESPACE = "flux-system"
-# Kubernetes gives each namespace these.
-EVERYWHERE = {"v1 ServiceAccount default", "v1 ConfigMap kube-root-ca.crt"}
-RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn", "audit")}
 
 
 class Releases:
@@ -24,8 +19,7 @@ class Releases:
         self.api, self.helm, self.chart = api, helm, chart
         self._installed: list[tuple[str, str]] = []
         self._namespaces: list[str] = []
-        self.make_namespace(TERRAFORM_NAMESPACE, {})
-        self._before = {identity(each) for each in api.everything([TERRAFORM_NAMESPACE])}
+        self.make_namespace(namespaces.TERRAFORM, {})
 
     def values(self, tier: str, tenant: str, pool: str = "pool-1") -> dict:
         """The chart's own example of a tier (or of a pool) for another tenant, and of another pool."""
@@ -37,17 +31,23 @@ class Releases:
         return values
 
     def apply(
-        self, values: dict, release: str, *options: str, chart: Path | None = None, namespace: str | None = None
+        self,
+        values: dict,
+        release: str,
+        *options: str,
+        namespace: str | None = None,
+        chart: Path | None = None,
+        helm: Helm | None = None,
     ) -> list[dict]:
         """Installs or upgrades, waits until all is ready, and gives the objects that were rendered."""
         tenant = values["tenantId"]
         pools = {app["envId"] for app in values["apps"].values() if app and "envId" in app}
         for name in {tenant, *pools, namespace or tenant}:
-            self.make_namespace(name, RESTRICTED)
+            self.make_namespace(name, namespaces.RESTRICTED)
         namespace = namespace or tenant
         if (release, namespace) not in self._installed:
             self._installed.append((release, namespace))
-        self.helm.upgrade(release, namespace, chart or self.chart, values, *options)
+        (helm or self.helm).upgrade(release, namespace, chart or self.chart, values, *options)
         return self.helm.manifest(release, namespace)
 
     def uninstall(self, release: str, namespace: str) -> None:
@@ -65,7 +65,7 @@ class Releases:
         assert_as_rendered(self.api, rendered)
         held = {
             identity(each)
-            for each in self.api.everything([*self._namespaces, TERRAFORM_NAMESPACE])
+            for each in self.api.everything(self._namespaces)
             if each["metadata"].get("annotations", {}).get("meta.helm.sh/release-name") == release
             and not each["metadata"].get("ownerReferences")  # a ReplicaSet copies its Deployment's annotations
         }
@@ -128,9 +128,8 @@ class Releases:
         def gone() -> bool:
             self._left = sorted(
                 identity(each)
-                for each in self.api.everything([*self._namespaces, TERRAFORM_NAMESPACE])
-                if identity(each) not in self._before
-                and identity(each).replace(f"{each['metadata']['namespace']}/", "") not in EVERYWHERE
+                for each in self.api.everything(self._namespaces)
+                if identity(each).replace(f"{each['metadata']['namespace']}/", "") not in namespaces.EVERYWHERE
             )
             return not self._left
 
@@ -141,21 +140,9 @@ class Releases:
 
     def make_namespace(self, name: str, labels: dict) -> None:
         """Makes the namespace unless it is there; its leftovers count."""
-        if name != TERRAFORM_NAMESPACE and name not in self._namespaces:
+        namespaces.make(self.api, name, labels)
+        if name not in self._namespaces:
             self._namespaces.append(name)
-        body = {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": name, "labels": {node.LABEL: "true", **labels}},
-        }
-        try:
-            self.api.create(body)
-        except ApiError as error:
-            if error.status != 409:
-                raise
-        # Pods are refused until the controller has put the account into the namespace.
-        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": name}}
-        eventually(f"namespace {name} has its default service account", lambda: self.api.exists(account))
 
     def _of_kind(self, rendered: list[dict], kind: str) -> list[dict]:
         return [each for each in rendered if each["kind"] == kind]

@@ -6,11 +6,11 @@ from compare import versions
 from everything import everything_on
 
 
-def again(releases, values: dict, release: str, namespace: str, *options: str) -> None:
-    rendered = releases.apply(values, release, namespace=namespace)
+def again(releases, values: dict, release: str, namespace: str, *options: str, helm=None) -> None:
+    rendered = releases.apply(values, release, namespace=namespace, helm=helm)
     releases.assert_whole(release, rendered)
     before = versions(releases.api, rendered)
-    assert releases.apply(values, release, *options, namespace=namespace) == rendered
+    assert releases.apply(values, release, *options, namespace=namespace, helm=helm) == rendered
     assert versions(releases.api, rendered) == before
 
 
@@ -31,3 +31,15 @@ def test_a_second_upgrade_with_everything_on_writes_nothing(releases):
 
 def test_an_upgrade_that_forces_conflicts_writes_nothing_where_there_are_none(releases):
     again(releases, releases.values("premium", "twice"), "twice-premium", "twice", "--server-side=true", "--force-conflicts")
+
+
+def test_a_second_upgrade_by_helm_3_writes_nothing(releases, helm3):
+    again(releases, everything_on(releases, "twice"), "twice-premium", "twice", helm=helm3)
+
+
+def test_helm_4_takes_over_from_helm_3_with_nothing_to_write(releases, helm3):
+    values = everything_on(releases, "twice")
+    rendered = releases.apply(values, "twice-premium", helm=helm3)
+    before = versions(releases.api, rendered)
+    assert releases.apply(values, "twice-premium") == rendered
+    assert versions(releases.api, rendered) == before

@@ -70,10 +70,7 @@ def test_a_quota_counts_the_tenants_pods_and_refuses_those_beyond_it(releases):
 
     eventually("4 pods counted", lambda: used() == "4")
     with pytest.raises(HelmFailed):
-        releases.helm.upgrade(
-            "bounded-premium", "bounded", releases.chart, with_image(values, "prd-20261130T140000Z", replicas=3),
-            "--timeout=5s", wait=True,
-        )
+        releases.apply(with_image(values, "prd-20261130T140000Z", replicas=3), "bounded-premium", "--timeout=5s")
     eventually("the fifth is in, the sixth is not", lambda: used() == "5")
 
 
