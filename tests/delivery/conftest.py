@@ -1,12 +1,15 @@
 """Fixtures of the delivery tests: a registry and a repository for each test, container storage for the whole run."""
 
 import os
+import socket
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from checkout import Checkout
-from registry import Registry
+from registry import Registry, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,3 +49,40 @@ def registry(tmp_path):
 def checkout(tmp_path):
     """A repository of our shape without a commit."""
     return Checkout(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def endpoint():
+    """A server of moto's on a free port."""
+    port = free_port()
+    process = subprocess.Popen(
+        [Path(sys.executable).parent / "moto_server", "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            break
+        except OSError:
+            assert process.poll() is None and time.monotonic() < end, "moto_server did not start"
+            time.sleep(0.1)
+    yield f"http://127.0.0.1:{port}"
+    process.terminate()
+    process.wait()
+
+
+@pytest.fixture
+def account(endpoint, monkeypatch):
+    """An account at that server, for boto3 here and for the aws command of the scripts."""
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_REGION": "eu-central-1",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }.items():
+        monkeypatch.setenv(name, value)

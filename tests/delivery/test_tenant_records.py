@@ -1,55 +1,17 @@
 """tools/tenant-records against a DynamoDB of moto's."""
 
-import os
-import socket
 import subprocess
-import sys
-import time
-from pathlib import Path
 
 import boto3
 import pytest
-from registry import free_port
+from checkout import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 POOL, OWN = "consumer-pool-1", "consumer-acme"
 
 
-@pytest.fixture(scope="module")
-def endpoint():
-    """A server of moto's on a free port."""
-    port = free_port()
-    process = subprocess.Popen(
-        [Path(sys.executable).parent / "moto_server", "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    end = time.monotonic() + 60
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            break
-        except OSError:
-            assert process.poll() is None and time.monotonic() < end, "moto_server did not start"
-            time.sleep(0.1)
-    yield f"http://127.0.0.1:{port}"
-    process.terminate()
-    process.wait()
-
-
 @pytest.fixture
-def aws(endpoint, monkeypatch):
-    """A client, and the same account for the script; both tables are there, empty."""
-    for name, value in {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_REGION": "eu-central-1",
-        "AWS_DEFAULT_REGION": "eu-central-1",
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }.items():
-        monkeypatch.setenv(name, value)
+def aws(account):
+    """A client; both tables are there, empty."""
     client = boto3.client("dynamodb")
     for table in (POOL, OWN):
         client.create_table(

@@ -1,0 +1,78 @@
+"""What the documents tell to type, typed; what they name, looked up."""
+
+import re
+import shlex
+import shutil
+
+import pytest
+import yaml
+from checkout import ROOT, run
+from plane import GITOPS, PLANE, documents, one
+
+WALKTHROUGH = (ROOT / "docs/walkthrough.md").read_text()
+DELIVERY = (ROOT / "docs/delivery.md").read_text()
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """gitops/ as in the repository, to change."""
+    shutil.copytree(GITOPS, tmp_path / "gitops")
+    return tmp_path
+
+
+def test_the_rollback_makes_the_older_tag_the_newest_that_the_policy_sees(copy):
+    command = re.search(r"<!-- rollback -->\n\n    (sed .*)\n", WALKTHROUGH)[1]
+    policy = copy / "gitops/infrastructure/image-automation/producer.yaml"
+
+    def chosen():
+        spec = one(documents(policy), "ImagePolicy")["spec"]
+        tags = ["prd-20261129T120000Z", "prd-20261130T120000Z", "prd-20261201T120000Z"]
+        return [t for t in tags if re.search(spec["filterTags"]["pattern"], t)][-1]
+
+    assert chosen() == "prd-20261201T120000Z"
+    run(*shlex.split(command), cwd=copy)
+    assert chosen() == "prd-20261130T120000Z"
+
+
+def test_offboarding_leaves_a_namespace_that_the_second_commit_lets_go(copy):
+    """The first commit of the walk-through, then the second, built as Flux does."""
+    tenants = copy / "gitops/application-plane/production/tenants"
+    file = tenants / "tenant-2.yaml"
+    namespace = one(documents(file), "Namespace")
+    del namespace["metadata"]["annotations"]
+    file.write_text(yaml.safe_dump(namespace))
+
+    def built():
+        objects = [o for o in yaml.safe_load_all(run("kustomize", "build", str(tenants))) if o]
+        return sorted((o["kind"], o["metadata"].get("annotations")) for o in objects if "tenant-2" in o["metadata"]["name"])
+
+    assert built() == [("Namespace", None)]
+    file.unlink()
+    listing = tenants / "kustomization.yaml"
+    listing.write_text(listing.read_text().replace("  - tenant-2.yaml\n", ""))
+    assert built() == []
+
+
+def test_the_durations_of_the_walkthrough_fit_the_release_s_timeout():
+    release = one(documents(PLANE / "tenants/tenant-3.yaml"), "HelmRelease")["spec"]
+    assert f"waits up to {release['timeout'].removesuffix('m')} minutes" in WALKTHROUGH
+    assert f"every {release['install']['strategy']['retryInterval'].removesuffix('m')} minutes" in WALKTHROUGH
+    assert f"after {release['uninstall']['timeout'].removesuffix('m')} minutes" in WALKTHROUGH
+
+
+@pytest.mark.parametrize("text", [WALKTHROUGH, DELIVERY], ids=["walkthrough", "delivery"])
+def test_files_and_commands_that_the_documents_name_exist(text):
+    named = set(re.findall(r"(?:tools|gitops|docs|\.gitea)/[\w./-]+\w", text)) - {"gitops/clusters/production/flux-system"}
+    assert named
+    assert [n for n in sorted(named) if not (ROOT / n).exists()] == []
+    targets = set(re.findall(r"`make ([a-z-]+)`", text))
+    makefile = "".join(p.read_text() for p in (ROOT / "mk").glob("*.mk"))
+    assert [t for t in targets if not re.search(rf"^{t}:", makefile, re.M)] == []
+
+
+def test_the_documents_name_the_runner_labels_and_variables_of_the_workflows():
+    workflows = "".join(p.read_text() for p in (ROOT / ".gitea/workflows").glob("*.yaml"))
+    for label in set(re.findall(r"runs-on: (\S+)", workflows)):
+        assert f"--labels {label}:host" in DELIVERY
+    for variable in set(re.findall(r"vars\.(\w+)", workflows)):
+        assert f"| `{variable}` |" in DELIVERY
