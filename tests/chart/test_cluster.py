@@ -21,7 +21,7 @@ def test_a_pod_is_reached_by_the_load_balancer_and_by_monitoring_and_reaches_aws
     assert spec["policyTypes"] == ["Ingress", "Egress"]
     http, admin = spec["ingress"]
     assert [c["ipBlock"]["cidr"] for c in http["from"] if "ipBlock" in c] == ["10.1.0.0/24", "10.1.1.0/24"]
-    assert http["ports"] == [{"port": 8080, "protocol": "TCP"}]
+    assert http["ports"] == [{"port": 8080, "protocol": "TCP"}, {"port": 80, "protocol": "TCP"}]
     assert admin == {
         "from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "obs"}}}],
         "ports": [{"port": 9090, "protocol": "TCP"}],

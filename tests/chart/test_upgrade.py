@@ -101,6 +101,18 @@ def test_during_the_rollout_each_service_finds_the_pods_of_before_and_those_of_a
         assert new["spec"]["ports"][0]["port"] == 80
 
 
+def test_the_new_policy_lets_the_load_balancer_reach_the_pods_of_before_and_those_of_after(upgrade):
+    before, after = upgrade
+    for old in before.kind("Deployment"):
+        name = old["metadata"]["name"]
+        policy = after.one("NetworkPolicy", name)["spec"]
+        assert selects(policy["podSelector"]["matchLabels"], old)
+        open_ports = {port["port"] for port in policy["ingress"][0]["ports"]}
+        for deployment in (old, after.one("Deployment", name)):
+            (container,) = deployment["spec"]["template"]["spec"]["containers"]
+            assert {p["containerPort"] for p in container["ports"] if p["name"] == "http"} <= open_ports
+
+
 def test_pods_of_a_pool_of_before_serve_tenants_of_after_and_the_other_way_round(helm):
     values, release, namespace = TIERS_BEFORE["pool-1"]
     old_pool, new_pool = objects_before(values, release, namespace), helm.objects(values, release=release, namespace=namespace)
