@@ -34,6 +34,9 @@ module's: an id is a header's value, a namespace, a path in Parameter Store and 
 {{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" $app.name) -}}
   {{- fail (printf "%s: an app's name must be small letters a-z, digits and dashes, start with a letter and not end with a dash" $at) -}}
 {{- end -}}
+{{- if has $app.name (list "true" "false" "null") -}}
+  {{- fail (printf "%s: YAML reads an unquoted y, n, on, off, yes or no as %s; put the app's name in quotes, or choose another" $at $app.name) -}}
+{{- end -}}
 {{- if gt (len $app.id) 52 -}}
   {{- fail (printf "%s: %s has %d characters and may have 52, so that the load balancer's annotation for it fits 63: shorten the app's name or tenantId" $at $app.id (len $app.id)) -}}
 {{- end -}}

@@ -50,6 +50,9 @@
       {{- if has $key (list "tenant_id" "enable_producer" "enable_consumer" "enable_payments" "pool_id" "deletion_protection") -}}
         {{- fail (printf "infra.vars must not set %s: the chart sets it from a value of its own" $key) -}}
       {{- end -}}
+      {{- if has $key (list "true" "false" "null") -}}
+        {{- fail (printf "infra.vars has the name %s: YAML reads an unquoted y, n, on, off, yes or no so; put the name in quotes" $key) -}}
+      {{- end -}}
       {{- if kindIs "float64" $value -}}
         {{- $_ := include "tenant.text" (dict "value" $value "whole" false "name" (printf "infra.vars.%s" $key)) -}}
       {{- end -}}

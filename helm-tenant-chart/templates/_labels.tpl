@@ -48,7 +48,7 @@ that are null are left out, maps that are null or empty too. Takes a list of map
 {{- range $map := . -}}
   {{- range $key, $value := $map -}}
     {{- if not (kindIs "invalid" $value) -}}
-      {{- $_ := set $all $key (include "tenant.text" (dict "value" $value "whole" false "name" $key)) -}}
+      {{- $_ := set $all $key (include "tenant.text" (dict "value" $value "whole" false "name" (printf "the entry %s" $key))) -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}

@@ -127,6 +127,11 @@ def test_an_app_name_that_is_no_name_is_refused(helm, name):
     assert name in helm.refusal(acme(apps={name: {"enabled": True}}))
 
 
+def test_a_name_that_yaml_reads_as_true_or_false_is_refused(helm):
+    assert "apps.true: YAML reads an unquoted y" in helm.refusal("tenantId: acme\napps: {y: {}}")
+    assert "infra.vars has the name false" in helm.refusal("tenantId: acme\ninfra: {vars: {n: 1}}")
+
+
 def test_an_app_whose_service_would_be_too_long_for_the_load_balancer_is_refused(helm):
     message = helm.refusal({"tenantId": LONGEST, "apps": {"reconciliation": {}}})
     assert f"apps.reconciliation: {LONGEST}-reconciliation has 55 characters and may have 52" in message
