@@ -1,10 +1,10 @@
 //! One try to get a batch of records into the table.
 //!
 //! `BatchWriteItem` refuses a batch as a whole when one item of it is wrong, so a batch that is refused is halved until the wrong
-//! ones stand alone; the others are stored by the same try. A role that may only call `PutItem` gets the records
+//! ones stand alone; the others are stored by the same try. Where even that stores nothing it is rather the table that is
+//! wrong, and the rest is kept for a later try. A role that may only call `PutItem` gets the records
 //! written one by one.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -17,6 +17,9 @@ use tokio::time::{Instant, timeout};
 use crate::drain::seam::{Aws, Failure};
 use crate::events;
 use crate::record::Record;
+
+/// So many records refused on their own, with none stored, speak against the table.
+const DOUBTFUL: usize = 2;
 
 /// After so long without the right to batches, they are tried again.
 const SINGLY_FOR: Duration = Duration::from_secs(15 * 60);
@@ -76,8 +79,8 @@ impl<A: Aws> Attempts<A> {
     /// The batch, and its halves when it is refused.
     async fn write_parts(&self, table: &Arc<TableArn>, batch: Batch, limit: Duration) -> Outcome {
         let mut outcome = Outcome::default();
-        let mut parts = VecDeque::from([batch]);
-        while let Some(mut part) = parts.pop_front() {
+        let mut parts = vec![batch];
+        while let Some(mut part) = parts.pop() {
             let started = Instant::now();
             let answer = timeout(limit, self.aws.write(table.clone(), part.clone())).await;
             match answer.unwrap_or_else(|_| Err(Failure::timeout(limit))) {
@@ -90,10 +93,16 @@ impl<A: Aws> Attempts<A> {
                 }
                 Err(failure) if failure.fault == Fault::Refused && part.len() > 1 => {
                     let half = part.split_off(part.len() / 2);
-                    parts.push_back(part);
-                    parts.push_back(half);
+                    parts.push(half);
+                    parts.push(part);
                 }
-                Err(failure) if failure.fault == Fault::Refused => outcome.refused.append(&mut part),
+                Err(failure) if failure.fault == Fault::Refused => {
+                    outcome.refused.append(&mut part);
+                    if outcome.stored.is_empty() && outcome.refused.len() == DOUBTFUL {
+                        outcome.again.extend(parts.drain(..).flatten());
+                        outcome.failure = Some(failure);
+                    }
+                }
                 Err(failure) if failure.is_access_denied() => {
                     part.extend(parts.into_iter().flatten());
                     return self.put_instead(table, part, limit, outcome, failure).await;

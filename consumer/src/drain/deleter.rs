@@ -41,6 +41,9 @@ const ENTRY_PAUSE: Duration = Duration::from_millis(200);
 /// So often a call that fails as a whole is tried: about half a minute with its pauses.
 const CALL_TRIES: u32 = 12;
 
+/// So many handles refused on their own, with none accepted, speak against the call.
+const DOUBTFUL: usize = 2;
+
 /// Pauses between tries.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
 
@@ -143,16 +146,25 @@ impl<A: Aws> Deleter<A> {
         self.launch(state);
     }
 
-    /// The batch, and its halves when it is refused as a whole: one bad handle must not keep the others.
+    /// The batch, and its halves when it is refused as a whole: one bad handle must not keep the others. When two are
+    /// refused on their own and nothing could be deleted, it is not the handles.
     async fn delete_parts(&self, batch: Vec<Receipt>) {
-        let mut parts = VecDeque::from([batch]);
-        while let Some(mut part) = parts.pop_front() {
-            let Err(failure) = self.delete_part(&mut part).await else { continue };
+        let mut parts = vec![batch];
+        let (mut deleted, mut refused) = (false, 0);
+        while let Some(mut part) = parts.pop() {
+            let Err(failure) = self.delete_part(&mut part).await else {
+                deleted = true;
+                continue;
+            };
             if failure.fault == Fault::Refused && part.len() > 1 {
                 let half = part.split_off(part.len() / 2);
-                parts.push_back(part);
-                parts.push_back(half);
+                parts.push(half);
+                parts.push(part);
                 continue;
+            }
+            refused += usize::from(failure.fault == Fault::Refused);
+            if !deleted && refused == DOUBTFUL {
+                part.extend(parts.drain(..).flatten());
             }
             if failure.fault == Fault::Gone
                 && let Some(first) = part.first()

@@ -54,6 +54,7 @@ struct State {
     stopped: bool,
     down: [bool; 2],
     not_before: Option<Instant>,
+    held_until: Option<Instant>,
     failures: Backoff,
     last_failure: Option<Instant>,
 }
@@ -66,18 +67,23 @@ enum Turn {
 }
 
 impl State {
-    fn may_receive(&self) -> bool {
+    fn is_open(&self) -> bool {
         !self.stopped && self.down == [false; 2]
+    }
+
+    /// Until when all have to wait that are not waiting for something else.
+    fn pause(&self, now: Instant) -> Option<Instant> {
+        self.not_before.max(self.held_until).filter(|at| *at > now)
     }
 
     fn turn(&mut self, now: Instant) -> Turn {
         if self.stopped {
             return Turn::Stop;
         }
-        if !self.may_receive() || self.polling >= self.allowed {
+        if !self.is_open() || self.polling >= self.allowed {
             return Turn::Wait;
         }
-        if let Some(at) = self.not_before.filter(|at| *at > now) {
+        if let Some(at) = self.pause(now) {
             return Turn::NotBefore(at);
         }
         self.polling += 1;
@@ -95,6 +101,7 @@ impl Pace {
             stopped: false,
             down: [false; 2],
             not_before: None,
+            held_until: None,
             failures: RECEIVE_BACKOFF,
             last_failure: None,
         };
@@ -127,7 +134,8 @@ impl Pace {
 
     /// Whether a poller that has its turn may still receive.
     pub(crate) fn may_receive(&self) -> bool {
-        self.lock().may_receive()
+        let state = self.lock();
+        state.is_open() && state.pause(Instant::now()).is_none()
     }
 
     /// Gives back a turn that began at `began`. For a failure that is news, and no echo of one that others had at the
@@ -178,11 +186,11 @@ impl Pace {
         }
     }
 
-    /// Nobody receives before `until`.
+    /// Nobody receives before `until`, whatever comes of the receives that are open now.
     pub(crate) fn hold_until(&self, until: Instant) {
         let mut state = self.lock();
         state.allowed = 1;
-        state.not_before = state.not_before.max(Some(until));
+        state.held_until = state.held_until.max(Some(until));
     }
 
     /// No receive starts any more.

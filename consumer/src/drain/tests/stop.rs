@@ -26,7 +26,7 @@ async fn no_receive_starts_after_the_signal_however_much_there_is() {
         fake = fake.receives_in(millis(20), Ok(messages((0..10).map(|n| format!("{receive}-{n}")))));
     }
     let running = start(&fake);
-    pass(1_000).await;
+    pass(1_010).await;
     let before = fake.receives().len();
     let took = running.stop_within(30 * SECOND).await;
     assert_eq!(fake.receives().len(), before);
