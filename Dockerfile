@@ -22,7 +22,6 @@ RUN case "$(dpkg --print-architecture)" in \
     && apt-get update \
     && apt-get install -y --no-install-recommends $other \
     && rm -rf /var/lib/apt/lists/*
-RUN rustup target add x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 # Named for the target, so each is right whichever of the two machines builds. On the native one they are aliases of gcc.
 ENV CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc \
     CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
@@ -42,6 +41,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
         *) echo "no target for TARGETARCH='$TARGETARCH': build for linux/amd64 or linux/arm64" >&2; exit 1 ;; \
     esac \
     && [ -n "$SERVICE" ] || { echo "give --build-arg SERVICE=producer, consumer or payments" >&2; exit 1; } \
+    && rustup target add "$triple" \
     && cargo build --release --locked --target "$triple" --package "$SERVICE" --bin "$SERVICE" \
     && install -D -m 0755 "target/$triple/release/$SERVICE" /out/service
 

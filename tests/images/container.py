@@ -40,16 +40,10 @@ class Container:
             command += ["--env", f"{name}={value}"]
         self.id = docker(*command, image)
 
-    def get(self, path: str, port: int | None = None) -> tuple[int, dict]:
-        """Status and JSON body; status 0 when nobody answers."""
-        request = urllib.request.Request(f"http://127.0.0.1:{port or self.port}{path}")
-        try:
-            with urllib.request.urlopen(request, timeout=5) as answer:
-                return answer.status, json.loads(answer.read() or b"null")
-        except urllib.error.HTTPError as answer:
-            return answer.code, {}
-        except OSError:
-            return 0, {}
+    def get(self, path: str) -> tuple[int, dict]:
+        """Status and JSON body of a GET on the tenants' port that is expected to succeed."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            return answer.status, json.loads(answer.read())
 
     def post(self, path: str, headers: dict[str, str], body: bytes = b"") -> tuple[int, dict]:
         """Status and JSON body of a POST that is expected to succeed."""
@@ -57,14 +51,19 @@ class Container:
         with urllib.request.urlopen(request, timeout=15) as answer:
             return answer.status, json.loads(answer.read())
 
+    def probe(self, path: str) -> int:
+        """Status of a path of the admin port; 0 when nobody answers."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.admin}{path}", timeout=5) as answer:
+                return answer.status
+        except urllib.error.HTTPError as answer:
+            return answer.code
+        except OSError:
+            return 0
+
     def ready(self) -> bool:
         """What the readiness probe sees."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.admin}/readyz")
-        try:
-            with urllib.request.urlopen(request, timeout=5) as answer:
-                return answer.status == 200
-        except OSError:
-            return False
+        return self.probe("/readyz") == 200
 
     def wait(self, condition, what: str, seconds: float = 30) -> None:
         """Until the condition holds; an error with the log when it does not in time or the process has ended."""

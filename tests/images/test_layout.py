@@ -1,6 +1,7 @@
 """What is in an image and what is not."""
 
 import io
+import json
 import os
 import re
 import subprocess
@@ -54,8 +55,6 @@ def test_one_layer_with_one_file_is_on_top_of_the_base_that_all_three_share(vers
     assert len(bases) == 1 and len(bases.pop()) >= 1
     archive = subprocess.run(["docker", "save", f"{service}:{version}"], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as saved:
-        import json
-
         top = json.load(saved.extractfile("manifest.json"))[0]["Layers"][-1]
         with tarfile.open(fileobj=saved.extractfile(top)) as layer:
             entries = [(m.name, oct(m.mode), m.uid) for m in layer.getmembers()]
@@ -89,6 +88,43 @@ def test_the_roots_of_certificate_authorities_are_there(files):
 def test_nothing_of_the_repository_beside_the_binary_is_in_the_image(files):
     members, _ = files
     assert not [n for n in members if n.endswith((".rs", ".toml", ".lock")) or n.startswith((".git", "src/", "tenancy"))]
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory):
+    """What .dockerignore lets through to the builder, as a folder."""
+    folder = tmp_path_factory.mktemp("context")
+    recipe = folder / "Dockerfile"
+    recipe.write_text("FROM scratch\nCOPY . /\nCMD [\"/none\"]\n")
+    environment = {**os.environ, "DOCKER_BUILDKIT": "1"}
+    command = ["docker", "build", "--quiet", "--file", str(recipe), str(ROOT)]
+    image = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    container = docker("create", image)
+    archive = subprocess.run(["docker", "export", container], capture_output=True, check=True).stdout
+    docker("rm", container)
+    docker("image", "rm", image)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(folder / "files", filter="data")
+    return folder / "files"
+
+
+def test_the_builder_gets_a_workspace_that_cargo_accepts_as_it_is_locked(context):
+    command = ["cargo", "metadata", "--locked", "--offline", "--format-version", "1", "--no-deps"]
+    done = subprocess.run(command, cwd=context, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert set(SERVICES) <= {p["name"] for p in json.loads(done.stdout)["packages"]}
+
+
+def test_the_builder_gets_nothing_that_it_has_no_use_for(context):
+    inside = {p.relative_to(context).parts[0] for p in context.rglob("*") if p.is_file()}
+    assert not inside & {".git", "target", "gitops", "docs", "terraform", "helm-tenant-chart", ".gitea", "tools"}
+    strange = [
+        str(p.relative_to(context))
+        for p in context.rglob("*")
+        if p.is_file() and p.name.endswith((".env", ".pem", ".key", ".tfstate", ".sqlite"))
+    ]
+    assert strange == []
+    assert {p.relative_to(context).parts[1] for p in (context / ".cache").rglob("*") if p.is_file()} <= {"images"}
 
 
 def build(**arguments: str) -> subprocess.CompletedProcess:
