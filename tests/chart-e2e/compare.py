@@ -121,9 +121,13 @@ def _same(rendered: Any, live: Any) -> bool:
     if rendered == live and type(rendered) is type(live):
         return True
     # The server writes quantities in their shortest form, and takes bare numbers for them: 1 becomes "1", 1024Mi 1Gi.
-    mine, theirs = QUANTITY.match(str(rendered)), QUANTITY.match(str(live))
-    return bool(mine and theirs and isinstance(live, str) and _amount(mine) == _amount(theirs))
+    if not isinstance(live, str) or not QUANTITY.match(str(rendered)) or not QUANTITY.match(live):
+        return False
+    return quantity(rendered) == quantity(live)
 
 
-def _amount(match: re.Match) -> Decimal:
+def quantity(written: Any) -> Decimal:
+    """The amount of a Kubernetes quantity such as 500m or 64Mi, in its base unit."""
+    match = QUANTITY.match(str(written))
+    assert match, f"{written!r} is no quantity"
     return Decimal(match[1]) * UNIT[match[2]]

@@ -50,6 +50,9 @@ class Releases:
         (helm or self.helm).upgrade(release, namespace, chart or self.chart, values, *options)
         return self.helm.manifest(release, namespace)
 
+    def namespace_of(self, release: str) -> str:
+        return next(namespace for name, namespace in self._installed if name == release)
+
     def uninstall(self, release: str, namespace: str) -> None:
         self._installed.remove((release, namespace))
         self.helm.uninstall(release, namespace)
