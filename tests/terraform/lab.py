@@ -101,7 +101,7 @@ class Environment:
             AWS_SECRET_ACCESS_KEY="test",
             TF_DATA_DIR=str(self.folder / ".terraform"),
         )
-        done = subprocess.run([toolchain.terraform(), *arguments], cwd=self.folder, env=env, capture_output=True, text=True, timeout=540)
+        done = subprocess.run([toolchain.terraform(), *arguments], cwd=self.folder, env=env, capture_output=True, text=True, timeout=1800)
         if done.returncode:
             raise Refused(f"{' '.join(arguments[:1])} of {self.tenant_id}:\n{done.stdout}\n{done.stderr}")
         return done.stdout

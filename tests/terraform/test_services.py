@@ -60,7 +60,7 @@ def use(lab, running, tenant: str) -> dict:
     saw = {"posted": posted, "paid": paid}
     saw["record"] = until(f"{tenant}'s event is in consumer-{home}", lambda: record(posted[1]["message_id"]))
     payment = f"{running[payments, 'payments'].url}/{paid[1]['payment_id']}"
-    saw["payment"] = until(f"{tenant}'s payment is recorded", lambda: (got := request(payment, tenantID=tenant))[1].get("status") == "recorded" and got)
+    saw["payment"] = until(f"{tenant}'s payment is recorded", lambda: (got := request(payment, tenantID=tenant))[1].get("state") == "recorded" and got)
     return saw
 
 
