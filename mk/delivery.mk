@@ -3,7 +3,7 @@ images: ## images of the three services with docker (IMAGE_VERSION, IMAGE_BUILD_
 	@tools/with-docker tools/images
 
 images-test: ## builds the images and runs each on an AWS stand-in; ARGS: pytest arguments
-	@python=$$(tools/venv images)/bin/python && \
+	@python=$$(tools/venv images)/bin/python && export IMAGE_REVISION=$$(git rev-parse HEAD) && \
 	  tools/with-docker bash -c 'tools/images && "$$0" -m pytest tests/images -p no:cacheprovider "$$@"' $$python $(ARGS)
 
 delivery: ## pipelines on a registry and a runner of this machine, gitops rendered with the chart; ARGS: pytest arguments

@@ -15,10 +15,16 @@ TENANT = "tenant-3"
 
 
 @pytest.fixture(scope="session")
-def version():
-    """The tag that `make images` gave: dev-COMMIT, or IMAGE_VERSION."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    return os.environ.get("IMAGE_VERSION") or f"dev-{commit[:12]}"
+def revision():
+    """The commit that the images were built from: IMAGE_REVISION, or HEAD."""
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    return os.environ.get("IMAGE_REVISION") or head
+
+
+@pytest.fixture(scope="session")
+def version(revision):
+    """The tag that `make images` gave: IMAGE_VERSION, or dev-COMMIT."""
+    return os.environ.get("IMAGE_VERSION") or f"dev-{revision[:12]}"
 
 
 @pytest.fixture(scope="session")

@@ -40,9 +40,8 @@ def test_the_process_is_the_binary_itself_under_a_numeric_user_that_is_not_root(
     assert sorted(config["ExposedPorts"]) == ["8080/tcp", "9090/tcp"]
 
 
-def test_labels_and_environment_tell_revision_and_version(service, version, inspect):
+def test_labels_and_environment_tell_revision_and_version(service, version, revision, inspect):
     config = inspect(f"{service}:{version}")["Config"]
-    revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     assert config["Labels"]["org.opencontainers.image.revision"] == revision
     assert config["Labels"]["org.opencontainers.image.version"] == version
     assert config["Labels"]["org.opencontainers.image.title"] == service
