@@ -67,7 +67,7 @@
 {{- $app := .app -}}
 {{- range $list, $key := dict "extraVolumes" "name" "extraVolumeMounts" "mountPath" "topologySpreadConstraints" "topologyKey" "imagePullSecrets" "name" -}}
   {{- $seen := list -}}
-  {{- range $item := get $app $list -}}
+  {{- range $item := default list (get $app $list) -}}
     {{- $id := $item -}}
     {{- if kindIs "map" $item -}}{{- $id = get $item $key -}}{{- end -}}
     {{- if has $id $seen -}}

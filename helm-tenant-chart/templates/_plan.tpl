@@ -57,7 +57,7 @@ merged over appDefaults, and
       {{- $_ := include "tenant.check.app" (dict "root" $ "app" $app "pool" $pool) -}}
       {{- if $app.dedicated -}}
         {{- $_ = set $app "selector" (include "tenant.selector" (dict "root" $ "app" $app) | fromYaml) -}}
-        {{- $scaler := ternary "hpa" (ternary "keda" "" $app.keda.enabled) $app.autoscaling.enabled -}}
+        {{- $scaler := ternary "hpa" (ternary "keda" "" (default false $app.keda.enabled)) (default false $app.autoscaling.enabled) -}}
         {{- $floor := $app.replicaCount -}}
         {{- if eq $scaler "hpa" -}}{{- $floor = $app.autoscaling.minReplicas -}}{{- end -}}
         {{- if eq $scaler "keda" -}}{{- $floor = $app.keda.minReplicas -}}{{- end -}}
