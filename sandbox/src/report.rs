@@ -77,7 +77,7 @@ pub fn outcome(outcome: &Outcome) -> String {
 #[must_use]
 pub fn landing(landing: &Landing, now: jiff::Timestamp) -> String {
     let sent: Option<jiff::Timestamp> = landing.sent_at.parse().ok();
-    let took = sent.map_or_else(String::new, |sent| format!(", {} ms after SQS took it", (now - sent).get_milliseconds()));
+    let took = sent.map_or_else(String::new, |sent| format!(", {} ms after SQS took it", now.duration_since(sent).as_millis()));
     format!("  {}: record {} in {}{took}\n", landing.tenant_id, landing.message_id, landing.table)
 }
 
@@ -89,8 +89,7 @@ mod tests {
     #[test]
     fn the_table_of_tenants_says_what_each_has_and_who_answers() {
         let layout = Layout::new(Roster::new(&[]).unwrap(), "eu-central-1");
-        let expected = "\
-  TENANT    TIER      QUEUE              TABLE              PRODUCER  CONSUMER  PAYMENTS
+        let expected = "  TENANT    TIER      QUEUE              TABLE              PRODUCER  CONSUMER  PAYMENTS
   tenant-1  basic     consumer-pool-1    consumer-pool-1    pool-1    pool-1    pool-1
   tenant-2  advanced  consumer-tenant-2  consumer-tenant-2  pool-1    tenant-2  tenant-2
   tenant-3  premium   consumer-tenant-3  consumer-tenant-3  tenant-3  tenant-3  tenant-3

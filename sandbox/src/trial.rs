@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_smithy_types::error::display::DisplayErrorContext;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::Deserialize;
@@ -88,6 +89,6 @@ async fn is_recorded(plane: &Plane, table: &str, tenant: &Tenant, message_id: &s
     let get = get.key("message_id", AttributeValue::S(message_id.to_owned()));
     match get.send().await {
         Ok(answer) => Ok(answer.item.is_some()),
-        Err(error) => Err(format!("reading table {table}: {}", error.into_service_error())),
+        Err(error) => Err(format!("reading table {table}: {}", DisplayErrorContext(&error))),
     }
 }

@@ -54,7 +54,7 @@ pub struct Options {
 #[derive(Debug, Error)]
 pub enum StartError {
     /// A port cannot be had.
-    #[error("--{option} {}: {}; give another one (0 takes a free one)", addr.port(), listen_text(addr, source))]
+    #[error("--{option} {}: {}; give another one (0 takes a free one)", .addr.port(), listen_text(.addr, .source))]
     Port {
         /// The command-line option that sets it.
         option: &'static str,
