@@ -49,7 +49,8 @@ FROM scratch AS prebuilt
 ARG SERVICE
 ARG TARGETOS
 ARG TARGETARCH
-COPY .cache/images/${TARGETOS}-${TARGETARCH}/${SERVICE} /out/service
+# Without a name this would be the whole folder.
+COPY .cache/images/${TARGETOS}-${TARGETARCH}/${SERVICE:-no-SERVICE-was-given} /out/service
 
 FROM ${BINARIES} AS binaries
 
