@@ -23,6 +23,11 @@ def combination_id(combination: tuple[bool, bool, bool]) -> str:
     return "-".join(app for app, on in zip(APPS, combination) if on) or "all-pooled"
 
 
+def combined(lab: Lab, combination: tuple[bool, bool, bool]) -> Environment:
+    """The tenant t-producer-consumer for (True, True, False)."""
+    return lab.environment(f"t-{combination_id(combination)}", **{f"enable_{app}": on for app, on in zip(APPS, combination)})
+
+
 @dataclass
 class Life:
     """An environment made, left alone, and taken away."""
@@ -72,30 +77,27 @@ class Stories:
         """What the story saw; its exception if it failed."""
         return self.told[name].result()
 
-    def begin(self) -> None:
-        """Starts every story: those that need no pool at once, the others when there is one."""
+    def begin(self, only: set[str] | None = None) -> None:
+        """Starts the stories (all, or those named): those that need no pool at once, the others when there is one."""
         import moves
         import places
 
         def tell_all(stories: dict) -> None:
             for name, story in stories.items():
-                self.tell(name, story, self.lab)
+                if only is None or name in only:
+                    self.tell(name, story, self.lab)
 
-        def tell_combinations(pooled: bool) -> None:
-            for combination in COMBINATIONS:
-                if (combination[:2] != (True, True)) == pooled:
-                    enabled = dict(zip((f"enable_{app}" for app in APPS), combination))
-                    environment = self.lab.environment(f"t-{combination_id(combination)}", **enabled)
-                    self.tell(combination_id(combination), live, self.lab, environment)
+        def combinations(pooled: bool) -> dict:
+            return {
+                combination_id(one): lambda lab, one=one: live(lab, combined(lab, one)) for one in COMBINATIONS if (one[:2] != (True, True)) == pooled
+            }
 
         pool = self.lab.environment("pool-1", **flags(*APPS))
         self.tell("pool", pool.apply)
-        tell_all(places.WITHOUT_POOL)
-        tell_combinations(pooled=False)
+        tell_all(places.WITHOUT_POOL | combinations(pooled=False))
         self.pool_closing = self.hear("pool")
         self.pool_account = Account(self.lab.aws, "pool-1").everything()
-        tell_all(moves.STORIES | places.WITH_POOL)
-        tell_combinations(pooled=True)
+        tell_all(moves.STORIES | places.WITH_POOL | combinations(pooled=True))
 
     def end(self) -> None:
         self.workers.shutdown(wait=True, cancel_futures=True)

@@ -9,6 +9,7 @@ from gate import Gate, web_identity_token
 from lab import ACCOUNT, REGION
 from stories import APPS
 
+STORIES = {"services_ground"}
 CALLS = json.loads(Path(__file__).with_name("calls.json").read_text())
 
 

@@ -8,6 +8,7 @@ from gate import Gate
 from services import BINARIES, Service, request, until
 from stories import APPS
 
+STORIES = {"services_ground"}
 CALLS = json.loads(Path(__file__).with_name("calls.json").read_text())
 # The app of each deployment, as the chart has them in the three tiers.
 DEPLOYMENTS = [("pool-1", APPS), ("svc-advanced", ("consumer", "payments")), ("svc-premium", APPS)]
