@@ -1,9 +1,17 @@
 //! What crosses rooms: tests of the services together, against an AWS that misbehaves on cue.
 //!
-//! [`scripted`] is that AWS; the tests themselves are in `tests/tests/`.
+//! - [`scripted`]: that AWS
+//! - [`service`], [`process`], [`http`]: a service as a process of its own, and a client for it
+//!
+//! - [`matrix`]: generated cases, and what holds for every answer
+//!
+//! The tests themselves are in `tests/tests/`.
 
 // Test support: what cannot go on is a failed test, and says so by a panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 pub mod http;
+pub mod matrix;
+pub mod process;
 pub mod scripted;
+pub mod service;

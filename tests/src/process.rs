@@ -47,9 +47,15 @@ pub struct Process {
 /// The environment that lets a process reach `aws` and nothing else.
 #[must_use]
 pub fn aws_environment(aws: &Aws) -> Vec<(String, String)> {
+    environment_at(aws.endpoint(), aws.region())
+}
+
+/// The environment that lets a process reach the AWS at `endpoint` and nothing else.
+#[must_use]
+pub fn environment_at(endpoint: &str, region: &str) -> Vec<(String, String)> {
     [
-        ("AWS_REGION", aws.region()),
-        ("AWS_ENDPOINT_URL", aws.endpoint()),
+        ("AWS_REGION", region),
+        ("AWS_ENDPOINT_URL", endpoint),
         ("AWS_EC2_METADATA_DISABLED", "true"),
         ("AWS_ACCESS_KEY_ID", "AKIATEST"),
         ("AWS_SECRET_ACCESS_KEY", "secret"),

@@ -101,8 +101,8 @@ pub(crate) async fn handle(
         let violation = Violation { op, number, code: refusal.short_code().to_owned(), message: refusal.message.clone() };
         lock(&shared.log).violate(violation);
     }
-    shared.changed();
     let fault = lock(&shared.script).fault(&Asked { op, target, body: &body });
+    shared.changed();
     if connection.silent.load(Ordering::SeqCst) {
         return std::future::pending().await;
     }

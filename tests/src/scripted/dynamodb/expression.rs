@@ -44,6 +44,26 @@ pub(crate) struct Placeholders<'p, 'a> {
     pub(crate) values: &'p BTreeMap<Text<'a>, Value<'a>>,
 }
 
+/// The names of attributes that a `ProjectionExpression` lists; names alone, no paths into documents.
+pub(crate) fn projection(text: &str, names: &BTreeMap<Text<'_>, Text<'_>>) -> Result<Vec<String>, String> {
+    let name = |listed: &str| match names.get(listed) {
+        Some(name) => Ok(name.to_string()),
+        None if listed.starts_with('#') => Err(format!("An expression attribute name used in the document path is not defined: {listed}")),
+        None => plain_name(listed),
+    };
+    text.split(',').map(|listed| name(listed.trim())).collect()
+}
+
+/// A name that needs no placeholder.
+fn plain_name(token: &str) -> Result<String, String> {
+    // Those of the reserved words that tables of events meet.
+    const RESERVED: [&str; 9] = ["timestamp", "state", "status", "name", "size", "key", "value", "date", "time"];
+    if RESERVED.contains(&token.to_ascii_lowercase().as_str()) {
+        return Err(format!("Attribute name is a reserved keyword; reserved keyword: {token}"));
+    }
+    Ok(token.to_owned())
+}
+
 impl<'a> Condition<'a> {
     /// Reads an expression; the error says what is wrong.
     pub(crate) fn parse(text: &str, placeholders: Placeholders<'_, 'a>) -> Result<Self, String> {
@@ -216,11 +236,7 @@ impl<'t, 'a> Parser<'t, '_, 'a> {
         if token.starts_with('#') {
             return self.placeholders.names.get(token).map(|name| Operand::Name(name.to_string())).ok_or_else(undefined);
         }
-        // One of the reserved words that tables of events meet.
-        if ["timestamp", "state", "status", "name", "size", "key", "value", "date", "time"].contains(&token.to_ascii_lowercase().as_str()) {
-            return Err(format!("Attribute name is a reserved keyword; reserved keyword: {token}"));
-        }
-        Ok(Operand::Name(token.to_owned()))
+        plain_name(token).map(Operand::Name)
     }
 }
 

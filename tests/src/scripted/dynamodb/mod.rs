@@ -8,7 +8,7 @@ mod table;
 mod value;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use expression::{Condition, Placeholders};
 pub(crate) use limits::check;
@@ -23,6 +23,7 @@ pub use view::Row;
 use super::fault::{Fault, gone};
 use super::op::Op;
 use super::shared::{Shared, lock};
+use super::text::Text;
 use super::wire::{Refusal, Reply};
 
 /// Every table by name.
@@ -55,7 +56,8 @@ pub(crate) fn execute(shared: &Shared, op: Op, request: &Request<'_>, fault: Opt
         Request::Get(get) => {
             let table = tables.table(&get.table_name, op)?;
             let key = limits::key(&table.spec, &get.key)?;
-            let item = table.get(&key).map(|row| format!("{{\"Item\":{}}}", row.json));
+            let shown = shown(get.projection_expression.as_ref(), &get.expression_attribute_names)?;
+            let item = table.get(&key).map(|row| format!("{{\"Item\":{}}}", shown(&row.json)));
             Ok(Reply::json(item.unwrap_or_else(|| "{}".to_owned())))
         }
         Request::BatchWrite(batch) => {
@@ -79,6 +81,23 @@ pub(crate) fn execute(shared: &Shared, op: Op, request: &Request<'_>, fault: Opt
         }
         Request::Query(query) => query::answer(tables.table(&query.table_name, op)?, query),
     }
+}
+
+/// What of an item an answer shows: all of it, or what a projection lists.
+fn shown(
+    projection: Option<&Text<'_>>,
+    names: &BTreeMap<Text<'_>, Text<'_>>,
+) -> Result<impl Fn(&str) -> String + use<>, Refusal> {
+    let listed = projection.map(|text| expression::projection(text, names)).transpose();
+    let listed = listed.map_err(|problem| limits::invalid(format!("Invalid ProjectionExpression: {problem}")))?;
+    Ok(move |json: &str| match &listed {
+        None => json.to_owned(),
+        Some(listed) => {
+            let mut item: BTreeMap<String, serde_json::Value> = serde_json::from_str(json).unwrap_or_default();
+            item.retain(|name, _| listed.contains(name));
+            serde_json::to_string(&item).unwrap_or_default()
+        }
+    })
 }
 
 /// Writes what the fault lets through; the texts of the rest.

@@ -24,6 +24,8 @@ pub(crate) fn answer(table: &Table, query: &Query<'_>) -> Result<Reply, Refusal>
     let after = start.as_ref().map(|(_, sort)| &**sort);
     let most = query.limit.map_or(usize::MAX, |limit| limit.unsigned_abs() as usize);
 
+    let shown = super::shown(query.projection_expression.as_ref(), &query.expression_attribute_names)?;
+
     let (mut items, mut seen, mut bytes, mut last) = (Vec::new(), 0, 0, None);
     for (sort, row) in rows(table, &partition, forward, after) {
         let item: Item<'_> = serde_json::from_str(&row.json).unwrap_or_default();
@@ -38,7 +40,7 @@ pub(crate) fn answer(table: &Table, query: &Query<'_>) -> Result<Reply, Refusal>
         bytes += row.json.len();
         last = Some(&**sort);
         if filter.as_ref().is_none_or(|filter| filter.met_by(&item)) {
-            items.push(&*row.json);
+            items.push(shown(&row.json));
         }
     }
     // A full page names its end even when nothing follows, as DynamoDB does.
@@ -87,7 +89,7 @@ fn start_key(table: &Table, partition: &str, sort: &str) -> String {
     serde_json::json!({&table.spec.partition_key: {"S": partition}, &table.spec.sort_key: {"S": sort}}).to_string()
 }
 
-fn page(items: &[&str], seen: usize, last: Option<String>) -> Reply {
+fn page(items: &[String], seen: usize, last: Option<String>) -> Reply {
     let last = last.map(|key| format!(",\"LastEvaluatedKey\":{key}")).unwrap_or_default();
     Reply::json(format!("{{\"Items\":[{}],\"Count\":{},\"ScannedCount\":{seen}{last}}}", items.join(","), items.len()))
 }

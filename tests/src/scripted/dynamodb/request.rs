@@ -34,6 +34,10 @@ pub(crate) struct Get<'a> {
     pub(crate) table_name: Text<'a>,
     #[serde(borrow)]
     pub(crate) key: Item<'a>,
+    #[serde(borrow, default)]
+    pub(crate) projection_expression: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) expression_attribute_names: BTreeMap<Text<'a>, Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -76,6 +80,8 @@ pub(crate) struct Query<'a> {
     pub(crate) key_condition_expression: Text<'a>,
     #[serde(borrow, default)]
     pub(crate) filter_expression: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) projection_expression: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub(crate) expression_attribute_names: BTreeMap<Text<'a>, Text<'a>>,
     #[serde(borrow, default)]

@@ -1,0 +1,165 @@
+//! Sessions: got once, renewed in time, and missed without harm.
+
+use std::time::{Duration, Instant};
+
+use tests::matrix::{assert_honest, each};
+use tests::scripted::{Aws, Fault, Op};
+use tests::service::{Kind, Launch};
+
+use super::{TokenFile, with_web_identity};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_requests_share_one_session_of_the_web_identity() {
+    let (aws, token) = (Aws::start(), TokenFile::new("token-1"));
+    aws.provision("acme");
+    aws.only_sessions();
+    aws.web_identity_tokens(&["token-1"]);
+    let service = with_web_identity(Kind::Producer, &aws, &token).start().await;
+    let mut running = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
+        running.spawn(async move {
+            for _ in 0..50 {
+                assert_eq!(http.post(&url, &[("tenantID", "acme")], "{}").await.status, 200);
+            }
+        });
+    }
+    running.join_all().await;
+    assert_eq!(aws.count(Op::AssumeRoleWithWebIdentity), 1);
+    assert_eq!(aws.queue("consumer-acme").len(), 1_000);
+    let said = service.process.lines().join("\n");
+    assert!(said.contains("web identity token") && said.contains(token.path()), "the start names where credentials come from:\n{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_end_under_load_are_renewed_with_the_token_of_the_day_and_no_request_fails() {
+    let (aws, token) = (Aws::start(), TokenFile::new("token-1"));
+    aws.provision("acme");
+    aws.only_sessions();
+    aws.session_length(Duration::from_secs(6));
+    aws.web_identity_tokens(&["token-1"]);
+    // Every second call to STS is slow, and one in three is throttled.
+    aws.on(Op::AssumeRoleWithWebIdentity).nth(2).fail(Fault::Throttled);
+    aws.on(Op::AssumeRoleWithWebIdentity).nth(4).fail(Fault::Late(Duration::from_millis(500)));
+    let producer = with_web_identity(Kind::Producer, &aws, &token).start().await;
+    let _consumer = with_web_identity(Kind::Consumer, &aws, &token).set("SHUTDOWN_TIMEOUT", "5s").start().await;
+    aws.web_identity_tokens(&["token-2"]);
+    token.write("token-2");
+    let (start, mut sent) = (Instant::now(), 0);
+    while aws.sessions() < 8 {
+        let answer = producer.event("acme", "{}").await;
+        assert_eq!(answer.status, 200, "request {sent} after {:?}: {}", start.elapsed(), answer.text());
+        sent += 1;
+        assert!(start.elapsed() < Duration::from_secs(60), "{}", aws.story());
+    }
+    aws.wait_until("every event as a record", |aws| aws.row_count("consumer-acme") == sent && aws.queue("consumer-acme").is_empty()).await;
+    // Two processes; a session of 6 s is renewed a fifth of its life before its end.
+    let (renewals, lives) = (aws.count(Op::AssumeRoleWithWebIdentity), start.elapsed().as_secs_f64() / 4.0);
+    assert!((renewals as f64) < 2.0 * lives + 8.0, "{renewals} calls to STS in {:?}", start.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_sts_at_start_means_503_meanwhile_and_no_restart() {
+    let (aws, token) = (Aws::start(), TokenFile::new("token-1"));
+    aws.provision("acme");
+    aws.only_sessions();
+    aws.on(Op::AssumeRoleWithWebIdentity).nth(1).fail(Fault::Late(Duration::from_secs(7)));
+    let service = with_web_identity(Kind::Producer, &aws, &token).set("REQUEST_TIMEOUT", "2s").listening().await;
+    let answer = service.event("acme", "{}").await;
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    assert_honest(&answer);
+    assert!(!service.is_ready().await);
+    service.until_ready().await;
+    assert_eq!(service.event("acme", "{}").await.status, 200);
+    assert_eq!(aws.count(Op::AssumeRoleWithWebIdentity), 1, "the slow answer was used");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_fault_of_sts_at_start_delays_readiness_and_no_more() {
+    each(Fault::each_of(Op::AssumeRoleWithWebIdentity), |fault| async move {
+        let (aws, token) = (Aws::start(), TokenFile::new("token-1"));
+        aws.provision("acme");
+        aws.only_sessions();
+        aws.on(Op::AssumeRoleWithWebIdentity).nth(1).fail(fault);
+        let service = with_web_identity(Kind::Producer, &aws, &token).start().await;
+        assert_eq!(service.event("acme", "{}").await.status, 200);
+        let calls = aws.count(Op::AssumeRoleWithWebIdentity);
+        assert!(calls <= 4, "{calls} calls to STS");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pod_identity_works_without_a_change() {
+    let (aws, token) = (Aws::start(), TokenFile::new("pod-token"));
+    aws.provision("acme");
+    aws.only_sessions();
+    aws.container_token("pod-token");
+    let service = Launch::new(Kind::Producer, &aws, "acme")
+        .unset("AWS_ACCESS_KEY_ID")
+        .unset("AWS_SECRET_ACCESS_KEY")
+        .set("AWS_CONTAINER_CREDENTIALS_FULL_URI", &aws.container_credentials_uri())
+        .set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token.path())
+        .start()
+        .await;
+    assert_eq!(service.event("acme", "{}").await.status, 200);
+    assert_eq!(aws.count(Op::ContainerCredentials), 1);
+    assert!(aws.calls(Op::SendMessageBatch)[0].access_key.starts_with("ASIACONT"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_fault_of_the_pod_identity_agent_delays_readiness_and_no_more() {
+    each(Fault::each_of(Op::ContainerCredentials), |fault| async move {
+        let (aws, token) = (Aws::start(), TokenFile::new("pod-token"));
+        aws.provision("acme");
+        aws.only_sessions();
+        aws.on(Op::ContainerCredentials).nth(1).fail(fault);
+        let service = Launch::new(Kind::Producer, &aws, "acme")
+            .unset("AWS_ACCESS_KEY_ID")
+            .unset("AWS_SECRET_ACCESS_KEY")
+            .set("AWS_CONTAINER_CREDENTIALS_FULL_URI", &aws.container_credentials_uri())
+            .set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token.path())
+            .start()
+            .await;
+        assert_eq!(service.event("acme", "{}").await.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_file_that_cannot_be_read_is_named_and_no_other_identity_is_tried() {
+    let aws = Aws::start();
+    aws.provision("acme");
+    let token = TokenFile::new("token-1");
+    std::fs::remove_file(token.path()).expect("the file was there");
+    let service = with_web_identity(Kind::Producer, &aws, &token)
+        .set("AWS_EC2_METADATA_DISABLED", "false")
+        .set("AWS_EC2_METADATA_SERVICE_ENDPOINT", aws.endpoint())
+        .set("AWS_CONTAINER_CREDENTIALS_FULL_URI", &aws.container_credentials_uri())
+        .listening()
+        .await;
+    // Not the start's line, which names the source as well.
+    service
+        .process
+        .line("which file it cannot read", |line| line.contains(token.path()) && (line.contains("\"WARN\"") || line.contains("\"ERROR\"")))
+        .await;
+    let answer = service.event("acme", "{}").await;
+    assert_eq!(answer.status, 503);
+    assert_honest(&answer);
+    assert_eq!((aws.count(Op::Metadata), aws.count(Op::ContainerCredentials), aws.count(Op::GetParameters)), (0, 0, 0));
+    token.write("token-1");
+    service.until_ready().await;
+    assert_eq!(service.event("acme", "{}").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trust_policy_that_says_no_is_in_the_log_and_passes_when_it_is_mended() {
+    let (aws, token) = (Aws::start(), TokenFile::new("token-1"));
+    aws.provision("acme");
+    let rule = aws.on(Op::AssumeRoleWithWebIdentity).fail(Fault::AccessDenied);
+    let service = with_web_identity(Kind::Producer, &aws, &token).listening().await;
+    service.process.line("what STS says", |line| line.contains("AccessDenied")).await;
+    assert_eq!(service.event("acme", "{}").await.status, 503);
+    rule.lift();
+    service.until_ready().await;
+}

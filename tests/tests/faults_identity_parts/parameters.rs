@@ -1,0 +1,130 @@
+//! Parameters: read once, shared, refreshed when AWS says that something is gone, never by a made-up path.
+
+use std::time::Duration;
+
+use tests::matrix::assert_honest;
+use tests::scripted::{Aws, Fault, Op, Service as AwsService};
+use tests::service::{Kind, Launch};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_reads_both_its_parameters_in_one_call() {
+    let aws = Aws::start();
+    aws.provision("acme");
+    let _service = Launch::new(Kind::Consumer, &aws, "acme").start().await;
+    assert_eq!(aws.count_service(AwsService::Ssm), 1);
+    let mut names: Vec<String> = aws.calls(Op::GetParameters)[0].json()["Names"].as_array().into_iter().flatten().map(ToString::to_string).collect();
+    names.sort();
+    assert_eq!(names, ["\"/acme/consumer_ddb\"", "\"/acme/consumer_sqs\""]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_pods_that_start_at_once_against_a_throttled_account_all_become_ready() {
+    let aws = Aws::start();
+    aws.provision("acme");
+    aws.throttle_above(AwsService::Ssm, 5);
+    let mut services = Vec::new();
+    for _ in 0..12 {
+        services.push(Launch::new(Kind::Producer, &aws, "acme").listening().await);
+    }
+    for service in &services {
+        service.until_ready().await;
+    }
+    let reads = aws.count_service(AwsService::Ssm);
+    assert!(reads <= 60, "{reads} reads of 12 pods at 5 a second");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_with_get_parameter_alone_is_enough() {
+    for kind in [Kind::Producer, Kind::Consumer, Kind::Payments] {
+        let aws = Aws::start();
+        aws.provision("acme");
+        aws.on(Op::GetParameters).fail(Fault::AccessDenied);
+        let _service = Launch::new(kind, &aws, "acme").start().await;
+        assert_eq!(aws.count(Op::GetParameters), 1, "{kind:?} asks once, then knows");
+        assert!((1..=2).contains(&aws.count(Op::GetParameter)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_that_are_none_are_400_and_reach_no_parameter() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    let service = Launch::new(Kind::Producer, &aws, "pool-1").start().await;
+    let reads = aws.count_service(AwsService::Ssm);
+    let url = format!("{}/producer", service.url);
+    for tenant in ["{x}", "../other", "other/consumer_sqs", "awsome", "SSMith", "ssmith", "acme corp", "a/b", "a.b", "*", "acme?", "", "acme,other", "default", "pool-2", "kube-system"] {
+        let answer = service.http.post(&url, &[("tenantID", tenant)], "{}").await;
+        assert_eq!(answer.status, 400, "{tenant}: {}", answer.text());
+        assert_honest(&answer);
+    }
+    assert_eq!(aws.count_service(AwsService::Ssm), reads);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_s_id_is_404_for_seconds_and_a_new_tenant_is_known_soon_after() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    let service = Launch::new(Kind::Producer, &aws, "pool-1").start().await;
+    assert_eq!(service.event("newbie", "{}").await.status, 404);
+    let reads = aws.count_service(AwsService::Ssm);
+    for _ in 0..20 {
+        assert_eq!(service.event("newbie", "{}").await.status, 404);
+    }
+    assert_eq!(aws.count_service(AwsService::Ssm), reads, "it is remembered");
+    aws.register("newbie", "pool-1");
+    let mut status = 404;
+    for _ in 0..60 {
+        status = service.event("newbie", "{}").await.status.as_u16();
+        if status == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    assert_eq!(status, 200, "unknown for half a minute after its registration");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_share_a_small_budget_and_known_tenants_do_not_notice() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    aws.register("acme", "pool-1");
+    let service = Launch::new(Kind::Producer, &aws, "pool-1").start().await;
+    assert_eq!(service.event("acme", "{}").await.status, 200);
+    let reads = aws.count_service(AwsService::Ssm);
+    let mut running = tokio::task::JoinSet::new();
+    for n in 0..300 {
+        let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
+        running.spawn(async move { http.post(&url, &[("tenantID", &format!("stranger-{n}"))], "{}").await.status.as_u16() });
+    }
+    let answer = service.event("acme", "{}").await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.took < Duration::from_secs(3), "{:?}", answer.took);
+    let statuses = running.join_all().await;
+    assert!(statuses.iter().all(|status| [404, 503].contains(status)), "{statuses:?}");
+    assert!(statuses.contains(&503), "300 ids at once are beyond the budget");
+    let reads = aws.count_service(AwsService::Ssm) - reads;
+    assert!(reads <= 30, "{reads} reads for 300 made-up ids");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_parameter_that_changes_is_followed_within_its_time_and_ssm_may_be_down_meanwhile() {
+    let aws = Aws::start();
+    aws.provision("acme");
+    let service = Launch::new(Kind::Producer, &aws, "acme").set("DIRECTORY_TTL", "1s").start().await;
+    assert_eq!(service.event("acme", "1").await.status, 200);
+    let down = aws.on_service(AwsService::Ssm).fail(Fault::Unavailable);
+    let reads = aws.count_service(AwsService::Ssm);
+    // Stale and refreshed in vain, again and again: requests are served with what is known.
+    while aws.count_service(AwsService::Ssm) < reads + 3 {
+        assert_eq!(service.event("acme", "2").await.status, 200);
+    }
+    down.lift();
+    let arn = aws.create_queue(tests::scripted::QueueSpec::named("consumer-acme-2"));
+    aws.set_parameter("/acme/consumer_sqs", &arn);
+    let mut sent = 0;
+    while aws.queue("consumer-acme-2").is_empty() {
+        assert_eq!(service.event("acme", "3").await.status, 200);
+        sent += 1;
+        assert!(sent < 50_000, "the new queue is not used");
+    }
+}

@@ -1,0 +1,126 @@
+//! Situations from the field, for a service that sends.
+
+use std::time::Duration;
+
+use tests::scripted::{Aws, Fault, Op, QueueSpec, Service};
+
+use super::{message_ids, producer};
+
+#[tokio::test]
+async fn the_first_request_after_connections_died_in_silence_succeeds() {
+    let aws = Aws::start();
+    aws.provision("acme");
+    let service = producer(&aws).start().await;
+    assert_eq!(service.event("acme", "{}").await.status, 200);
+    aws.silence_connections();
+    let answer = service.event("acme", "{}").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.took < Duration::from_secs(10), "{:?}", answer.took);
+    assert_eq!(message_ids(&aws).len(), 2);
+}
+
+#[tokio::test]
+async fn an_sqs_that_is_down_is_503_meanwhile_and_needs_no_restart() {
+    let aws = Aws::start();
+    aws.provision("acme");
+    let service = producer(&aws).set("REQUEST_TIMEOUT", "1s").start().await;
+    aws.go_down().await;
+    for _ in 0..3 {
+        let answer = service.event("acme", "{}").await;
+        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"));
+    }
+    aws.come_back().await;
+    let mut status = 0;
+    for _ in 0..10 {
+        status = service.event("acme", "{}").await.status.as_u16();
+        if status == 200 {
+            break;
+        }
+    }
+    assert_eq!(status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_requests_read_each_parameter_once_and_share_their_sends() {
+    let aws = Aws::start();
+    aws.provision("acme");
+    let service = producer(&aws).start().await;
+    let reads = aws.count_service(Service::Ssm);
+    assert!(reads <= 1, "{reads} reads at start");
+    aws.throttle_above(Service::Ssm, 1);
+    let mut running = tokio::task::JoinSet::new();
+    for client in 0..50 {
+        let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
+        running.spawn(async move {
+            for n in 0..20 {
+                let answer = http.post(&url, &[("tenantID", "acme")], format!("{{\"c\":{client},\"n\":{n}}}")).await;
+                assert_eq!(answer.status, 200, "{}", answer.text());
+            }
+        });
+    }
+    running.join_all().await;
+    assert_eq!(aws.queue("consumer-acme").len(), 1_000);
+    assert_eq!(message_ids(&aws).len(), 1_000);
+    assert_eq!(aws.count_service(Service::Ssm), reads, "a request read parameters");
+    assert_eq!(aws.count(Op::GetQueueUrl), 0);
+    let sends = aws.count(Op::SendMessageBatch);
+    assert!(sends <= 500, "{sends} sends for 1,000 events of 50 clients");
+}
+
+#[tokio::test]
+async fn a_replaced_queue_is_found_without_a_restart() {
+    for fault in [Fault::Gone, Fault::GoneByHeader] {
+        let aws = Aws::start();
+        aws.provision("acme");
+        let service = producer(&aws).start().await;
+        assert_eq!(service.event("acme", "{}").await.status, 200);
+        let arn = aws.create_queue(QueueSpec::named("consumer-acme-2"));
+        aws.set_parameter("/acme/consumer_sqs", &arn);
+        aws.on(Op::SendMessageBatch).for_queue("consumer-acme").fail(fault.clone());
+        let answer = service.event("acme", "{\"n\":2}").await;
+        assert_eq!(answer.status, 200, "{fault:?}: {}", answer.text());
+        assert_eq!(aws.messages("consumer-acme-2")[0].body, "{\"n\":2}");
+    }
+}
+
+#[tokio::test]
+async fn a_throttled_entry_is_sent_again_and_a_refused_one_fails_alone() {
+    use tests::scripted::Which;
+    let aws = Aws::start();
+    aws.provision("acme");
+    let service = producer(&aws).start().await;
+    let refused = Fault::FailEntries { which: Which::Containing("bad".into()), code: "InvalidParameterValue", sender_fault: true };
+    aws.on(Op::SendMessageBatch).fail(refused);
+    let body = r#"["good 1","bad","good 2"]"#;
+    let answer = service.http.post(&format!("{}/producer/batch", service.url), &[("tenantID", "acme")], body).await;
+    assert_eq!(answer.status, 207);
+    let results = answer.json()["results"].clone();
+    assert!(results[0]["message_id"].is_string() && results[2]["message_id"].is_string(), "{results}");
+    assert_eq!(results[1]["error"]["status"], 422);
+    aws.behave();
+    let throttled = Fault::FailEntries { which: Which::First(1), code: "RequestThrottled", sender_fault: true };
+    aws.on(Op::SendMessageBatch).nth(1).fail(throttled);
+    assert_eq!(service.event("acme", "\"throttled\"").await.status, 200);
+    let bodies: Vec<String> = aws.messages("consumer-acme").into_iter().map(|message| message.body).collect();
+    assert_eq!(bodies, ["\"good 1\"", "\"good 2\"", "\"throttled\""]);
+}
+
+#[tokio::test]
+async fn one_slow_tenant_of_a_pool_delays_no_other() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    aws.provision("slow");
+    aws.register("quick", "pool-1");
+    let service = producer(&aws).set("ENVIRONMENT", "pool-1").start().await;
+    for tenant in ["slow", "quick"] {
+        assert_eq!(service.event(tenant, "{}").await.status, 200);
+    }
+    aws.on(Op::SendMessageBatch).for_queue("consumer-slow").fail(Fault::Late(Duration::from_secs(3)));
+    let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
+    let slow = tokio::spawn(async move { http.post(&url, &[("tenantID", "slow")], "{}").await });
+    aws.wait_until("the slow send", |aws| aws.calls(Op::SendMessageBatch).iter().filter(|call| &*call.target == "consumer-slow").count() == 2).await;
+    let quick = service.event("quick", "{}").await;
+    assert_eq!(quick.status, 200);
+    assert!(quick.took < Duration::from_secs(2), "{:?}", quick.took);
+    assert_eq!(slow.await.map(|answer| answer.status.as_u16()).ok(), Some(200));
+}
