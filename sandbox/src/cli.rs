@@ -87,7 +87,10 @@ pub async fn run(arguments: Arguments) -> ExitCode {
     match tried {
         Some(landed) if arguments.once => status = if landed { ExitCode::SUCCESS } else { ExitCode::FAILURE },
         Some(_) => {
-            say(&format!("\n{}\nRecords as they land (Ctrl-C ends everything):\n\n", report::commands(&plane, &arguments.region)));
+            say(&format!(
+                "\n{}\nRecords as they land (Ctrl-C ends everything):\n\n",
+                report::commands(&plane, &arguments.region)
+            ));
             tokio::select! {
                 () = show_records(&plane) => {}
                 () = stop.told() => {}
@@ -176,7 +179,10 @@ mod tests {
 
     #[test]
     fn a_bad_option_is_named_with_what_would_be_right() {
-        assert!(error(&["--tenant", "acme"]).contains("'--tenant <ID=TIER>': a tenant is written ID=TIER, such as acme=advanced"));
+        assert!(
+            error(&["--tenant", "acme"])
+                .contains("'--tenant <ID=TIER>': a tenant is written ID=TIER, such as acme=advanced")
+        );
         assert!(error(&["--tenant", "acme=gold"]).contains("a tier is basic, advanced or premium"));
         assert!(error(&["--region", "EU Central"]).contains("a region is written like eu-central-1"));
         assert!(error(&["--port", "70000"]).contains("--port"));

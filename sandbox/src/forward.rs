@@ -62,7 +62,8 @@ impl Forward {
 
 /// Leaves only headers that are meant for the other end: without those of the connection and those that `Connection` names.
 fn end_to_end(headers: &mut HeaderMap) {
-    let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok()).flat_map(|names| names.split(','));
+    let named =
+        headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok()).flat_map(|names| names.split(','));
     let named: Vec<HeaderName> = named.filter_map(|name| name.trim().parse().ok()).collect();
     named.iter().chain(&HOP_BY_HOP).for_each(|name| drop(headers.remove(name)));
 }
@@ -74,7 +75,8 @@ mod tests {
     #[test]
     fn headers_of_the_connection_stay_behind() {
         let pairs = [("connection", "keep-alive, x-hop"), ("x-hop", "1"), ("te", "trailers"), ("tenantid", "acme")];
-        let mut headers: HeaderMap = pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+        let mut headers: HeaderMap =
+            pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
         end_to_end(&mut headers);
         assert_eq!(headers.keys().collect::<Vec<_>>(), ["tenantid"]);
     }

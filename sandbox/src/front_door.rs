@@ -66,11 +66,16 @@ pub fn open(listener: TcpListener, rules: Vec<Rule>, stopping: CancellationToken
     })
 }
 
-async fn pass(State(door): State<Arc<Door>>, ConnectInfo(client): ConnectInfo<SocketAddr>, mut request: Request) -> Response {
+async fn pass(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(client): ConnectInfo<SocketAddr>,
+    mut request: Request,
+) -> Response {
     let found = door.rules.iter().find(|rule| rule.matches(request.headers(), request.uri().path()));
     let Some(rule) = found else {
         let server = [(SERVER, "front-door")];
-        return (StatusCode::NOT_FOUND, server, "404: the front door has no rule for this TenantID and path\n").into_response();
+        return (StatusCode::NOT_FOUND, server, "404: the front door has no rule for this TenantID and path\n")
+            .into_response();
     };
     for (name, value) in [
         ("x-forwarded-for", client.ip().to_string()),
@@ -106,7 +111,8 @@ mod tests {
         let addr = listener.local_addr().unwrap();
         let app = Router::new().fallback(move |request: Request| async move {
             let (head, body) = request.into_parts();
-            let of = |name: &str| -> Vec<&str> { head.headers.get_all(name).iter().map(|v| v.to_str().unwrap()).collect() };
+            let of =
+                |name: &str| -> Vec<&str> { head.headers.get_all(name).iter().map(|v| v.to_str().unwrap()).collect() };
             let text = format!(
                 "{name} {} {} {:?} for {:?} {:?} ",
                 head.method,
@@ -125,7 +131,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let (pool, silo) = (service("pool").await, service("silo").await);
-        let rule = |tenant: &str, service: &str, to| Rule { tenant: tenant.to_owned(), service: service.to_owned(), to };
+        let rule =
+            |tenant: &str, service: &str, to| Rule { tenant: tenant.to_owned(), service: service.to_owned(), to };
         let rules = vec![
             rule("tenant-1", "producer", pool),
             rule("tenant-3", "producer", silo),
@@ -180,7 +187,10 @@ mod tests {
     async fn what_the_balancer_lets_through_reaches_the_service_as_it_came() {
         let door = door().await;
         let two = ask(door, "/producer", &["tenant-3", "tenant-1"]).await.1;
-        assert!(two.starts_with(r#"pool POST /producer ["tenant-3", "tenant-1"]"#), "the first rule that matches: {two}");
+        assert!(
+            two.starts_with(r#"pool POST /producer ["tenant-3", "tenant-1"]"#),
+            "the first rule that matches: {two}"
+        );
         let upper = ask(door, "/producer", &["Tenant-1"]).await.1;
         assert!(upper.starts_with(r#"pool POST /producer ["Tenant-1"]"#), "{upper}");
     }

@@ -50,12 +50,12 @@ pub fn commands(plane: &Plane, region: &str) -> String {
   curl -H 'TenantID: {id}' -H 'Content-Type: application/json' -H 'Idempotency-Key: order-42' \
     -d '{{"amount": "12.50", "currency": "EUR", "reference": "order-42"}}' http://{door}/payments
 
-  export AWS_ENDPOINT_URL={aws} AWS_REGION={region} AWS_ACCESS_KEY_ID=sandbox AWS_SECRET_ACCESS_KEY=sandbox
-  aws ssm get-parameters --names /{id}/consumer_sqs /{id}/consumer_ddb
-  aws sqs get-queue-attributes --queue-url {aws}/{account}/{queue} --attribute-names All
-  aws sqs receive-message --queue-url {aws}/{account}/{dead}
-  aws dynamodb query --table-name {table} --key-condition-expression 'tenant_id = :t' \
-    --expression-attribute-values '{{":t": {{"S": "{id}"}}}}'
+  export AWS_ACCESS_KEY_ID=sandbox AWS_SECRET_ACCESS_KEY=sandbox AWS_DEFAULT_REGION={region}
+  aws --endpoint-url {aws} ssm get-parameters --names /{id}/consumer_sqs /{id}/consumer_ddb
+  aws --endpoint-url {aws} sqs get-queue-attributes --queue-url {aws}/{account}/{queue} --attribute-names All
+  aws --endpoint-url {aws} sqs receive-message --queue-url {aws}/{account}/{dead}
+  aws --endpoint-url {aws} dynamodb query --table-name {table} \
+    --key-condition-expression 'tenant_id = :t' --expression-attribute-values '{{":t": {{"S": "{id}"}}}}'
 "#
     )
 }
@@ -67,7 +67,10 @@ pub fn outcome(outcome: &Outcome) -> String {
     match &outcome.result {
         Ok(landed) => {
             let millis = landed.took.as_secs_f64() * 1000.0;
-            format!("  {} ({}): record {} in {} after {millis:.1} ms\n", tenant.id, tenant.tier, landed.message_id, landed.table)
+            format!(
+                "  {} ({}): record {} in {} after {millis:.1} ms\n",
+                tenant.id, tenant.tier, landed.message_id, landed.table
+            )
         }
         Err(reason) => format!("  {} ({}): did not land: {reason}\n", tenant.id, tenant.tier),
     }
@@ -77,7 +80,8 @@ pub fn outcome(outcome: &Outcome) -> String {
 #[must_use]
 pub fn landing(landing: &Landing, now: jiff::Timestamp) -> String {
     let sent: Option<jiff::Timestamp> = landing.sent_at.parse().ok();
-    let took = sent.map_or_else(String::new, |sent| format!(", {} ms after SQS took it", now.duration_since(sent).as_millis()));
+    let took = sent
+        .map_or_else(String::new, |sent| format!(", {} ms after SQS took it", now.duration_since(sent).as_millis()));
     format!("  {}: record {} in {}{took}\n", landing.tenant_id, landing.message_id, landing.table)
 }
 

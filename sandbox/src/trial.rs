@@ -65,9 +65,13 @@ async fn one(plane: &Plane, tenant: &Tenant) -> Result<Landed, String> {
     let event = serde_json::json!({ "event": "sandbox trial", "tier": tenant.tier.as_str() }).to_string();
     let (status, body) = ask::post_json(&url, tenant.id.as_str(), event).await?;
     if !status.is_success() {
-        return Err(format!("POST /producer was answered with {status}: {}", String::from_utf8_lossy(&body).trim_end()));
+        return Err(format!(
+            "POST /producer was answered with {status}: {}",
+            String::from_utf8_lossy(&body).trim_end()
+        ));
     }
-    let Accepted { message_id } = serde_json::from_slice(&body).map_err(|error| format!("the producer's answer: {error}"))?;
+    let Accepted { message_id } =
+        serde_json::from_slice(&body).map_err(|error| format!("the producer's answer: {error}"))?;
     let table = plane.layout().resources_of(&tenant.id).table();
     while !is_recorded(plane, &table, tenant, &message_id).await? {
         loop {

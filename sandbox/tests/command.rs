@@ -47,7 +47,10 @@ fn once_says_what_landed_where_and_exits_with_0() {
     let output = sandbox(&["--once", "--tenant", "acme=advanced"]).output().unwrap();
     let (out, err) = text(&output);
     assert_eq!((output.status.code(), err.as_str()), (Some(0), ""), "{out}");
-    assert!(out.contains("  acme      advanced  consumer-acme      consumer-acme      pool-1    acme      acme\n"), "{out}");
+    assert!(
+        out.contains("  acme      advanced  consumer-acme      consumer-acme      pool-1    acme      acme\n"),
+        "{out}"
+    );
     for (tenant, table) in [
         ("tenant-1 (basic)", "consumer-pool-1"),
         ("tenant-2 (advanced)", "consumer-tenant-2"),

@@ -42,7 +42,11 @@ impl Landings {
             return Vec::new();
         }
         match action {
-            "PutItem" => serde_json::from_slice(body).map(|put: Put| landing(&put.table_name, &put.item)).into_iter().flatten().collect(),
+            "PutItem" => serde_json::from_slice(body)
+                .map(|put: Put| landing(&put.table_name, &put.item))
+                .into_iter()
+                .flatten()
+                .collect(),
             "BatchWriteItem" => serde_json::from_slice(body).map(BatchWrite::landings).unwrap_or_default(),
             _ => Vec::new(),
         }
@@ -83,7 +87,8 @@ struct PutRequest {
 impl BatchWrite {
     fn landings(self) -> Vec<Landing> {
         let tables = self.request_items.iter();
-        let puts = tables.flat_map(|(table, requests)| requests.iter().map(move |request| (table, &request.put_request)));
+        let puts =
+            tables.flat_map(|(table, requests)| requests.iter().map(move |request| (table, &request.put_request)));
         puts.filter_map(|(table, put)| landing(table, &put.as_ref()?.item)).collect()
     }
 }

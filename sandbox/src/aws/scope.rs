@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn the_region_is_the_one_of_the_signature() {
-        let signed = "AWS4-HMAC-SHA256 Credential=AKID/20261130/cn-north-1/sqs/aws4_request, SignedHeaders=host, Signature=x";
+        let signed =
+            "AWS4-HMAC-SHA256 Credential=AKID/20261130/cn-north-1/sqs/aws4_request, SignedHeaders=host, Signature=x";
         assert_eq!(region(&headers(&[("authorization", signed)])), Some("cn-north-1"));
         assert_eq!(region(&headers(&[("authorization", "Bearer x")])), None);
         assert_eq!(region(&headers(&[("authorization", "AWS4-HMAC-SHA256 Credential=AKID/20261130/a.b/sqs/x")])), None);

@@ -19,7 +19,8 @@ impl Sts {
         if field(&body, "Action") == Some("AssumeRoleWithWebIdentity") {
             let token = field(&body, "WebIdentityToken").unwrap_or_default();
             if token.split('.').filter(|part| !part.is_empty()).count() != 3 {
-                let refusal = MockResponse::error(400, "InvalidIdentityToken", "The ID Token provided is not a valid JWT.");
+                let refusal =
+                    MockResponse::error(400, "InvalidIdentityToken", "The ID Token provided is not a valid JWT.");
                 return ssm::winterbaume(refusal);
             }
         }

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use aws_credential_types::provider::ProvideCredentials;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, PutRequest, ReturnValuesOnConditionCheckFailure,
-    ScalarAttributeType, WriteRequest,
+    AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, PutRequest,
+    ReturnValuesOnConditionCheckFailure, ScalarAttributeType, WriteRequest,
 };
 use aws_sdk_ssm::types::ParameterType;
 use tenancy::aws::Clients;
@@ -18,7 +18,8 @@ async fn table(clients: &Clients) {
     let attribute = |name: &str| {
         AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S).build().unwrap()
     };
-    let key = |name: &str, kind: KeyType| KeySchemaElement::builder().attribute_name(name).key_type(kind).build().unwrap();
+    let key =
+        |name: &str, kind: KeyType| KeySchemaElement::builder().attribute_name(name).key_type(kind).build().unwrap();
     let create = clients.dynamodb.create_table().table_name("records").billing_mode(BillingMode::PayPerRequest);
     let create = create.attribute_definitions(attribute("tenant_id")).attribute_definitions(attribute("message_id"));
     let create = create.key_schema(key("tenant_id", KeyType::Hash)).key_schema(key("message_id", KeyType::Range));
@@ -31,10 +32,12 @@ fn s(text: impl Into<String>) -> AttributeValue {
 
 async fn put_three(clients: &Clients) {
     let items = (1..=3).map(|n| {
-        let put = PutRequest::builder().item("tenant_id", s("acme")).item("message_id", s(n.to_string())).item("body", s(""));
+        let put =
+            PutRequest::builder().item("tenant_id", s("acme")).item("message_id", s(n.to_string())).item("body", s(""));
         WriteRequest::builder().put_request(put.build().unwrap()).build()
     });
-    let written = clients.dynamodb_batch.batch_write_item().request_items("records", items.collect()).send().await.unwrap();
+    let written =
+        clients.dynamodb_batch.batch_write_item().request_items("records", items.collect()).send().await.unwrap();
     assert!(written.unprocessed_items.unwrap_or_default().is_empty());
 }
 
@@ -68,7 +71,12 @@ async fn a_conditional_put_that_fails_shows_the_item_in_its_way() {
     let clients = clients(&aws);
     table(&clients).await;
     let put = |state: &str| {
-        let put = clients.dynamodb.put_item().table_name("records").item("tenant_id", s("acme")).item("message_id", s("payment#1"));
+        let put = clients
+            .dynamodb
+            .put_item()
+            .table_name("records")
+            .item("tenant_id", s("acme"))
+            .item("message_id", s("payment#1"));
         let put = put.item("state", s(state)).condition_expression("attribute_not_exists(message_id)");
         put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld).send()
     };
@@ -110,7 +118,10 @@ async fn records_are_announced_as_they_land_and_claims_are_not() {
     let request = WriteRequest::builder().put_request(put).build();
     clients.dynamodb_batch.batch_write_item().request_items("records", vec![request]).send().await.unwrap();
     let landing = landings.recv().await.unwrap();
-    assert_eq!((landing.table.as_str(), landing.tenant_id.as_str(), landing.message_id.as_str()), ("records", "acme", "1"));
+    assert_eq!(
+        (landing.table.as_str(), landing.tenant_id.as_str(), landing.message_id.as_str()),
+        ("records", "acme", "1")
+    );
     assert_eq!(landing.sent_at, "2026-11-30T12:00:00.000Z");
     assert!(landings.is_empty());
 }
@@ -118,7 +129,8 @@ async fn records_are_announced_as_they_land_and_claims_are_not() {
 #[tokio::test]
 async fn a_table_that_does_not_exist_is_an_error_of_that_name() {
     let aws = embedded_aws().await;
-    let get = clients(&aws).dynamodb.get_item().table_name("nowhere").key("tenant_id", s("a")).key("message_id", s("b"));
+    let get =
+        clients(&aws).dynamodb.get_item().table_name("nowhere").key("tenant_id", s("a")).key("message_id", s("b"));
     assert!(get.send().await.unwrap_err().into_service_error().is_resource_not_found_exception());
 }
 

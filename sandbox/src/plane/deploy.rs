@@ -55,7 +55,10 @@ impl Cluster<'_> {
         }
     }
 
-    async fn start(&self, deployment: &Deployment) -> Result<(SocketAddr, SocketAddr, JoinHandle<Result<(), String>>), String> {
+    async fn start(
+        &self,
+        deployment: &Deployment,
+    ) -> Result<(SocketAddr, SocketAddr, JoinHandle<Result<(), String>>), String> {
         let clients = self.clients(deployment)?;
         let arguments = arguments(deployment);
         let app = match deployment.service {
@@ -73,13 +76,17 @@ impl Cluster<'_> {
     /// Clients that call as the deployment's own role.
     fn clients(&self, deployment: &Deployment) -> Result<Clients, String> {
         let (service, environment) = (deployment.service.name(), deployment.environment.as_str());
-        let token = write_token(self.tokens, service, environment).map_err(|error| format!("web identity token: {error}"))?;
+        let token =
+            write_token(self.tokens, service, environment).map_err(|error| format!("web identity token: {error}"))?;
         let identity = WebIdentity::new(sts_client(&self.endpoint, self.region), token, service, environment);
         let name = format!("web identity of {deployment}");
         let connect = Connect {
             region: Region::new(self.region.to_owned()),
             endpoints: Endpoints::all(&self.endpoint),
-            credentials: SharedCredentialsProvider::new(Refreshing::new(name, SharedCredentialsProvider::new(identity))),
+            credentials: SharedCredentialsProvider::new(Refreshing::new(
+                name,
+                SharedCredentialsProvider::new(identity),
+            )),
         };
         Ok(connect.clients())
     }

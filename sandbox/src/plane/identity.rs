@@ -28,11 +28,13 @@ impl WebIdentity {
     }
 
     async fn assume(&self) -> provider::Result {
-        let token = tokio::fs::read_to_string(&self.token_file).await.map_err(CredentialsError::invalid_configuration)?;
+        let token =
+            tokio::fs::read_to_string(&self.token_file).await.map_err(CredentialsError::invalid_configuration)?;
         let request = self.sts.assume_role_with_web_identity();
         let request = request.role_arn(&self.role).role_session_name(&self.session).web_identity_token(token.trim());
         let answer = request.send().await.map_err(CredentialsError::provider_error)?;
-        let given = answer.credentials.ok_or_else(|| CredentialsError::unhandled("STS answered without credentials"))?;
+        let given =
+            answer.credentials.ok_or_else(|| CredentialsError::unhandled("STS answered without credentials"))?;
         let expiry = SystemTime::try_from(given.expiration).map_err(CredentialsError::unhandled)?;
         let session = Some(given.session_token);
         Ok(Credentials::new(given.access_key_id, given.secret_access_key, session, Some(expiry), "web identity"))

@@ -248,7 +248,10 @@ mod tests {
         assert_eq!(of("/tenant-1/consumer_sqs"), Some("arn:aws:sqs:eu-west-1:123456789012:consumer-pool-1"));
         assert_eq!(of("/tenant-1/consumer_ddb"), Some("arn:aws:dynamodb:eu-west-1:123456789012:table/consumer-pool-1"));
         assert_eq!(of("/tenant-2/consumer_sqs"), Some("arn:aws:sqs:eu-west-1:123456789012:consumer-tenant-2"));
-        assert_eq!(of("/tenant-3/consumer_ddb"), Some("arn:aws:dynamodb:eu-west-1:123456789012:table/consumer-tenant-3"));
+        assert_eq!(
+            of("/tenant-3/consumer_ddb"),
+            Some("arn:aws:dynamodb:eu-west-1:123456789012:table/consumer-tenant-3")
+        );
     }
 
     #[test]

@@ -106,7 +106,13 @@ mod tests {
         let error = |text: &str| text.parse::<Tenant>().unwrap_err().to_string();
         assert_eq!(error("acme"), "a tenant is written ID=TIER, such as acme=advanced");
         assert_eq!(error("acme=gold"), "a tier is basic, advanced or premium");
-        assert_eq!(error("pool-7=basic"), "a tenant id is not 'default' and does not start with aws, ssm, kube-, flux- or pool-");
-        assert_eq!(error("Acme=basic"), "a tenant id matches ^[a-z]([a-z0-9-]*[a-z0-9])?$ without two hyphens in a row");
+        assert_eq!(
+            error("pool-7=basic"),
+            "a tenant id is not 'default' and does not start with aws, ssm, kube-, flux- or pool-"
+        );
+        assert_eq!(
+            error("Acme=basic"),
+            "a tenant id matches ^[a-z]([a-z0-9-]*[a-z0-9])?$ without two hyphens in a row"
+        );
     }
 }

@@ -17,7 +17,8 @@ async fn an_event_of_each_tenant_becomes_a_record_in_its_own_table_and_the_end_t
     assert_eq!(plane.services().len(), 11);
     let mut outcomes = trial::run(&plane, Duration::from_secs(30), |_| {}).await;
     outcomes.sort_by_key(|outcome| outcome.tenant.id.clone());
-    let tables: Vec<_> = outcomes.iter().map(|outcome| outcome.result.as_ref().map(|landed| landed.table.as_str())).collect();
+    let tables: Vec<_> =
+        outcomes.iter().map(|outcome| outcome.result.as_ref().map(|landed| landed.table.as_str())).collect();
     assert_eq!(tables, [Ok("consumer-acme"), Ok("consumer-pool-1"), Ok("consumer-tenant-2"), Ok("consumer-tenant-3")]);
     let stopped = Instant::now();
     plane.stop().await;

@@ -45,7 +45,8 @@ pub(super) fn batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Result<(
 pub(super) fn batch_bytes(entries: &[Send]) -> Result<(), Refusal> {
     let bytes: usize = entries.iter().map(size).sum();
     if bytes > MAX_BATCH_BYTES {
-        let text = format!("Batch requests cannot be longer than {MAX_BATCH_BYTES} bytes. You have sent {bytes} bytes.");
+        let text =
+            format!("Batch requests cannot be longer than {MAX_BATCH_BYTES} bytes. You have sent {bytes} bytes.");
         return Err(Refusal::new("BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", text));
     }
     Ok(())
@@ -56,13 +57,16 @@ pub(super) fn message(message: &Send, max_bytes: usize) -> Result<(), Refusal> {
     if message.message_body.is_empty() {
         return Err(Refusal::missing("MessageBody"));
     }
-    let contents = || Refusal::new("InvalidMessageContents", "InvalidMessageContents", "Invalid characters found in the message.");
+    let contents =
+        || Refusal::new("InvalidMessageContents", "InvalidMessageContents", "Invalid characters found in the message.");
     if !legal_text(&message.message_body) {
         return Err(contents());
     }
     if message.message_attributes.len() > MAX_ATTRIBUTES {
         let count = message.message_attributes.len();
-        return Err(Refusal::value(format!("Number of message attributes [{count}] exceeds the allowed maximum [{MAX_ATTRIBUTES}].")));
+        return Err(Refusal::value(format!(
+            "Number of message attributes [{count}] exceeds the allowed maximum [{MAX_ATTRIBUTES}]."
+        )));
     }
     for (name, value) in &message.message_attributes {
         attribute(name, value)?;
@@ -72,7 +76,8 @@ pub(super) fn message(message: &Send, max_bytes: usize) -> Result<(), Refusal> {
     }
     range("DelaySeconds", message.delay_seconds, 0..=900)?;
     if size(message) > max_bytes {
-        let text = format!("One or more parameters are invalid. Reason: Message must be shorter than {max_bytes} bytes.");
+        let text =
+            format!("One or more parameters are invalid. Reason: Message must be shorter than {max_bytes} bytes.");
         return Err(Refusal::value(text));
     }
     Ok(())
@@ -89,13 +94,16 @@ fn attribute(name: &str, value: &AttributeValue) -> Result<(), Refusal> {
         Some("String" | "Number") => value.string_value.as_deref().is_none_or(str::is_empty),
         Some("Binary") => value.binary_value.as_deref().is_none_or(str::is_empty),
         _ => {
-            let text = format!("The type of message attribute '{name}' is invalid. You must use only the following supported type \
-                                prefixes: Binary, Number, String.");
+            let text = format!(
+                "The type of message attribute '{name}' is invalid. You must use only the following supported type \
+                                prefixes: Binary, Number, String."
+            );
             return Err(Refusal::value(text));
         }
     };
     if is_empty {
-        let text = format!("The message attribute '{name}' must contain a non-empty value of type '{}'.", value.data_type);
+        let text =
+            format!("The message attribute '{name}' must contain a non-empty value of type '{}'.", value.data_type);
         return Err(Refusal::value(text));
     }
     Ok(())
@@ -155,7 +163,11 @@ mod tests {
     #[test]
     fn characters_outside_of_xml_are_refused() {
         for bad in ["\u{0}", "\u{1}", "\u{b}", "\u{1f}", "\u{ffff}", "\u{fffe}"] {
-            assert_eq!(message(&text(format!("a{bad}")), 100).map_err(|r| r.code), Err("InvalidMessageContents"), "{bad:?}");
+            assert_eq!(
+                message(&text(format!("a{bad}")), 100).map_err(|r| r.code),
+                Err("InvalidMessageContents"),
+                "{bad:?}"
+            );
         }
         for good in ["\t\n\r", "\u{7f}", "\u{fffd}", "\u{1f600}", "{\"a\":1}"] {
             assert_eq!(message(&text(good), 100), Ok(()), "{good:?}");

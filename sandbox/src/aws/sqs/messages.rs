@@ -112,7 +112,8 @@ impl State {
     /// The key of the message that `handle` stands for, if it is the handle of the last receive.
     fn find(&self, handle: &str) -> Result<u64, HandleError> {
         let mut fields = handle.split('.');
-        let mut next = || fields.next().and_then(|text| u64::from_str_radix(text, 16).ok()).ok_or(HandleError::Malformed);
+        let mut next =
+            || fields.next().and_then(|text| u64::from_str_radix(text, 16).ok()).ok_or(HandleError::Malformed);
         let (key, receives) = (next()?, next()?);
         match self.kept.get(&key) {
             Some(kept) if u64::from(kept.message.receives) == receives => Ok(key),

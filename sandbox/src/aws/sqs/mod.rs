@@ -290,7 +290,8 @@ fn batch_answer(successful: Vec<serde_json::Value>, failed: Vec<Failed>) -> Resp
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|error| Refusal::new("SerializationException", "MalformedInput", error.to_string()))
+    serde_json::from_slice(body)
+        .map_err(|error| Refusal::new("SerializationException", "MalformedInput", error.to_string()))
 }
 
 /// The queue's name, the last segment of its URL or ARN.

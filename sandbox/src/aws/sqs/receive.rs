@@ -23,7 +23,8 @@ impl Sqs {
         loop {
             let received = self.take(region, &queue, &request);
             if !received.is_empty() {
-                let messages: Vec<Value> = received.iter().map(|(handle, message)| shown(handle, message, &request)).collect();
+                let messages: Vec<Value> =
+                    received.iter().map(|(handle, message)| shown(handle, message, &request)).collect();
                 return Ok(amz_json(json!({ "Messages": messages }).to_string()));
             }
             if Instant::now() >= deadline || self.hurry.is_cancelled() {

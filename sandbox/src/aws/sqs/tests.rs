@@ -42,7 +42,8 @@ impl Queue {
     }
 
     async fn counts(&self) -> [String; 3] {
-        let answer = self.clients.sqs.get_queue_attributes().queue_url(&self.url).attribute_names(QueueAttributeName::All);
+        let answer =
+            self.clients.sqs.get_queue_attributes().queue_url(&self.url).attribute_names(QueueAttributeName::All);
         let all = answer.send().await.unwrap().attributes.unwrap();
         [
             QueueAttributeName::ApproximateNumberOfMessages,
@@ -54,7 +55,8 @@ impl Queue {
 }
 
 async fn create(clients: &Clients, name: &str, attributes: &[(QueueAttributeName, &str)]) -> String {
-    let attributes: HashMap<_, _> = attributes.iter().map(|(name, value)| (name.clone(), (*value).to_owned())).collect();
+    let attributes: HashMap<_, _> =
+        attributes.iter().map(|(name, value)| (name.clone(), (*value).to_owned())).collect();
     let request = clients.sqs.create_queue().queue_name(name).set_attributes(Some(attributes));
     request.send().await.unwrap().queue_url.unwrap()
 }
@@ -74,16 +76,21 @@ async fn a_queue_s_url_names_the_embedded_endpoint_and_its_arn_the_signed_region
     assert_eq!(queue.url, format!("{}/123456789012/orders", queue.aws.url()));
     let by_name = queue.clients.sqs.get_queue_url().queue_name("orders").send().await.unwrap();
     assert_eq!(by_name.queue_url.as_deref(), Some(queue.url.as_str()));
-    let wanted = queue.clients.sqs.get_queue_attributes().queue_url(&queue.url).attribute_names(QueueAttributeName::QueueArn);
+    let wanted =
+        queue.clients.sqs.get_queue_attributes().queue_url(&queue.url).attribute_names(QueueAttributeName::QueueArn);
     let attributes = wanted.send().await.unwrap().attributes.unwrap();
-    assert_eq!(attributes, [(QueueAttributeName::QueueArn, "arn:aws:sqs:eu-west-1:123456789012:orders".to_owned())].into());
+    assert_eq!(
+        attributes,
+        [(QueueAttributeName::QueueArn, "arn:aws:sqs:eu-west-1:123456789012:orders".to_owned())].into()
+    );
 }
 
 #[tokio::test]
 async fn a_batch_is_received_with_its_attributes_and_deleted() {
     let queue = Queue::new().await;
     let text = |value: &str| MessageAttributeValue::builder().data_type("String").string_value(value).build().unwrap();
-    let bytes = MessageAttributeValue::builder().data_type("Binary").binary_value(Blob::new(vec![0, 255])).build().unwrap();
+    let bytes =
+        MessageAttributeValue::builder().data_type("Binary").binary_value(Blob::new(vec![0, 255])).build().unwrap();
     let entries = (0..10).map(|n| {
         let entry = SendMessageBatchRequestEntry::builder().id(n.to_string()).message_body(format!("event {n}"));
         entry.message_attributes("tenant_id", text("acme")).message_attributes("raw", bytes.clone()).build().unwrap()
@@ -94,7 +101,8 @@ async fn a_batch_is_received_with_its_attributes_and_deleted() {
     assert_eq!(sent.successful[0].md5_of_message_body, "2bf382780511e0d692341ee8110f08a5");
 
     let request = queue.clients.sqs_receive.receive_message().queue_url(&queue.url).max_number_of_messages(10);
-    let request = request.message_attribute_names("All").message_system_attribute_names(MessageSystemAttributeName::All);
+    let request =
+        request.message_attribute_names("All").message_system_attribute_names(MessageSystemAttributeName::All);
     let messages = request.send().await.unwrap().messages.unwrap();
     assert_eq!(bodies(&messages), (0..10).map(|n| format!("event {n}")).collect::<Vec<_>>());
     assert_eq!(messages[0].message_id.as_deref(), Some(sent.successful[0].message_id.as_str()));
@@ -289,12 +297,14 @@ async fn a_long_poll_on_a_queue_that_is_deleted_meanwhile_fails() {
 #[tokio::test]
 async fn an_entry_that_aws_would_refuse_fails_alone() {
     let queue = Queue::with(&[(QueueAttributeName::MaximumMessageSize, "1024")]).await;
-    let entry = |id: &str, body: String| SendMessageBatchRequestEntry::builder().id(id).message_body(body).build().unwrap();
+    let entry =
+        |id: &str, body: String| SendMessageBatchRequestEntry::builder().id(id).message_body(body).build().unwrap();
     let send = queue.clients.sqs.send_message_batch().queue_url(&queue.url);
     let send = send.entries(entry("fits", "x".repeat(1024))).entries(entry("long", "x".repeat(1025)));
     let sent = send.entries(entry("odd", "\u{ffff}".to_owned())).send().await.unwrap();
     assert_eq!(sent.successful.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["fits"]);
-    let failed: Vec<_> = sent.failed.iter().map(|entry| (entry.id.as_str(), entry.code.as_str(), entry.sender_fault)).collect();
+    let failed: Vec<_> =
+        sent.failed.iter().map(|entry| (entry.id.as_str(), entry.code.as_str(), entry.sender_fault)).collect();
     assert_eq!(failed, [("long", "InvalidParameterValue", true), ("odd", "InvalidMessageContents", true)]);
 }
 

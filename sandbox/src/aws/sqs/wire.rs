@@ -116,7 +116,8 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let body = serde_json::json!({ "__type": format!("com.amazonaws.sqs#{}", self.shape), "message": self.message });
+        let body =
+            serde_json::json!({ "__type": format!("com.amazonaws.sqs#{}", self.shape), "message": self.message });
         let query = [(HeaderName::from_static("x-amzn-query-error"), format!("{};Sender", self.code))];
         (StatusCode::BAD_REQUEST, query, amz_json(body.to_string())).into_response()
     }
