@@ -1,5 +1,7 @@
 """Stories of the same module in other surroundings: partitions, keys, identities, pools that are not there."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 from lab import ACCOUNT, Lab
 from readback import Account
 from stories import APPS, flags, live, refusal
@@ -72,7 +74,9 @@ def pod_identity(lab: Lab) -> dict:
 def services_ground(lab: Lab) -> list[str]:
     """A tenant of each tier that stays, for the services to run on."""
     tiers = {"svc-basic": (), "svc-basic-pay": ("payments",), "svc-advanced": ("consumer", "payments"), "svc-premium": APPS}
-    return [lab.environment(tenant, **flags(*apps)).apply() for tenant, apps in tiers.items()]
+    environments = [lab.environment(tenant, **flags(*apps)) for tenant, apps in tiers.items()]
+    with ThreadPoolExecutor() as side_by_side:
+        return list(side_by_side.map(lambda environment: environment.apply(), environments))
 
 
 WITHOUT_POOL = {story.__name__: story for story in (china, other_settings, no_pool)}

@@ -1,10 +1,13 @@
 """The services run on what the module made, with the rights that it gave them and no other."""
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from gate import Gate
+from readback import Account
 from services import BINARIES, Service, request, until
 from stories import APPS
 
@@ -87,3 +90,11 @@ def test_each_service_makes_exactly_the_calls_that_its_role_allows(plane):
             lambda role=f"{app}-role-{environment}", wanted=wanted: gate.allowed[role] >= wanted,
         )
         assert gate.allowed[f"{app}-role-{environment}"] == wanted
+
+
+@pytest.mark.parametrize("app", ["producer", "payments"])
+def test_the_queue_takes_the_largest_message_that_a_service_sends_by_default(stories, lab, app):
+    stories.hear("services_ground")
+    described = subprocess.run([BINARIES / app, "--help"], capture_output=True, text=True, check=True).stdout
+    largest = re.search(r"\[env: MAX_MESSAGE_BYTES\]\s+\[default: (\d+)\]", described).group(1)
+    assert Account(lab.aws, "svc-premium").queue()["MaximumMessageSize"] == largest == "262144"
