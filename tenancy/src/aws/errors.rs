@@ -103,8 +103,9 @@ where
             match service.err().code().and_then(Fault::of_code) {
                 Some(fault) => fault,
                 None if status == 429 => Fault::Throttled,
-                None if status >= 500 || status == 408 => Fault::Transient,
-                None => Fault::Refused,
+                None if (400..500).contains(&status) && status != 408 => Fault::Refused,
+                // 5xx, or a success whose body cannot be read: what became of the call is not known.
+                None => Fault::Transient,
             }
         }
         SdkError::ConstructionFailure(_) => Fault::Refused,
