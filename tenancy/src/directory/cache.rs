@@ -22,7 +22,7 @@ const ABSENT_FOR: Duration = Duration::from_secs(5);
 /// How many absent ids are remembered. Beyond, an unknown id costs a lookup of the budget.
 const MOST_ABSENT: usize = 10_000;
 
-/// After a refresh that failed, and between two readings because of a resource that is gone.
+/// After a refresh that failed, and after a reading because of a resource that is gone which named the same one again.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// Something that a parameter names.
@@ -64,7 +64,8 @@ type Flight<T> = watch::Receiver<Option<Result<Arc<T>, LookupError>>>;
 #[derive(Debug)]
 struct Entry<T> {
     value: Arc<T>,
-    read_at: Instant,
+    /// Until then the parameter is not read for being gone: it was, and named the same resource.
+    keeps_until: Option<Instant>,
     fresh_until: Mutex<Instant>,
     refreshing: AtomicBool,
     gone: AtomicBool,
@@ -111,12 +112,12 @@ impl<T: Resource> Cache<T> {
         outcome.unwrap_or(Err(LookupError::Unavailable))
     }
 
-    /// Says that `gone` does not exist any more: if it is still what is known of `of`, and was not read only just now, the next
-    /// lookup reads the parameter. A queue or table that is gone is worth nothing, so it is not used meanwhile.
+    /// Says that `gone` does not exist any more: if it is still what is known of `of`, and was not read for that reason only just
+    /// now, the next lookup reads the parameter. A queue or table that is gone is worth nothing, so it is not used meanwhile.
     pub(super) fn forget(&self, of: &Environment, gone: &T) {
         if let Some(entry) = self.entry(of)
             && *entry.value == *gone
-            && entry.read_at.elapsed() >= AGAIN_AFTER
+            && entry.keeps_until.is_none_or(|until| until <= Instant::now())
         {
             entry.gone.store(true, Ordering::Relaxed);
         }
@@ -188,8 +189,10 @@ impl<T: Resource> Cache<T> {
         let now = Instant::now();
         let fresh_until = Mutex::new(now + jittered(self.0.ttl));
         let (refreshing, gone) = (AtomicBool::default(), AtomicBool::default());
-        let entry = Entry { value, read_at: now, fresh_until, refreshing, gone };
-        self.0.known.write().unwrap_or_else(PoisonError::into_inner).insert(of.clone(), Arc::new(entry));
+        let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
+        let named_again = known.get(of).is_some_and(|before| before.gone.load(Ordering::Relaxed) && *before.value == *value);
+        let keeps_until = named_again.then(|| now + AGAIN_AFTER);
+        known.insert(of.clone(), Arc::new(Entry { value, keeps_until, fresh_until, refreshing, gone }));
     }
 
     fn learn_absent(&self, of: &Environment, error: LookupError) {

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use aws_sdk_ssm::error::ProvideErrorMetadata as _;
 use aws_smithy_types::error::display::DisplayErrorContext;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-
-use crate::aws::{Fault, fault_of};
 
 use super::LookupError;
 
@@ -164,10 +163,16 @@ impl Fetcher {
         let reply = self.0.ssm.get_parameters().set_names(Some(names.clone())).send().await;
         match reply {
             Ok(reply) => {
+                if reply.parameters.is_none() && reply.invalid_parameters.is_none() {
+                    // An empty object says of no name that it is not there.
+                    tracing::warn!(?names, "SSM's answer says nothing");
+                    return Err(());
+                }
                 let parameters = reply.parameters.unwrap_or_default();
                 Ok(parameters.into_iter().filter_map(|parameter| Some((parameter.name?, parameter.value?))).collect())
             }
-            Err(error) if fault_of(&error) == Fault::Denied => {
+            // The role as it is; credentials that have run out say nothing about it.
+            Err(error) if error.code().is_some_and(is_access_denied) => {
                 let values = self.read_one_by_one(&names).await.inspect_err(|()| {
                     tracing::error!(error = %DisplayErrorContext(&error), ?names, "SSM refused to read parameters");
                 })?;
@@ -201,6 +206,11 @@ impl Fetcher {
         }
         Ok(values)
     }
+}
+
+/// Codes that say that the role may not call an operation.
+fn is_access_denied(code: &str) -> bool {
+    matches!(code.rsplit('#').next(), Some("AccessDeniedException" | "AccessDenied"))
 }
 
 impl Inner {
