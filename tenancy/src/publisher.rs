@@ -132,7 +132,8 @@ impl Publisher {
     ) -> Result<(), SendError> {
         let (tell, told) = oneshot::channel();
         let registered_at = route.registered_at.clone();
-        let pending = Pending { message, size, registered_at, deadline, tell, room, alone: false, moved: false };
+        let pooled = route.pooled;
+        let pending = Pending { message, size, registered_at, pooled, deadline, tell, room, alone: false, moved: false };
         lane.push(pending);
         self.pump(&lane);
         match tokio::time::timeout_at(deadline, told).await {
@@ -201,6 +202,8 @@ impl Publisher {
             let entry = SendMessageBatchRequestEntry::builder()
                 .id(POSITIONS.get(index).copied().unwrap_or_default())
                 .message_body(message.body.as_str())
+                // A group on a standard queue orders nothing; it makes the queue fair between groups.
+                .set_message_group_id(pending.pooled.then(|| message.tenant.as_str().to_owned()))
                 .set_message_attributes(Some(message.attributes(&self.0.environment).map_err(|_| Fault::Refused)?))
                 .build()
                 .map_err(|_| Fault::Refused)?;
