@@ -249,10 +249,11 @@ impl Aws {
         }
     }
 
-    /// Refuses connections and ends those that are open.
+    /// Refuses connections and ends those that are open; returns when none is left.
     pub async fn go_down(&self) {
         self.server.lock().await.refuse(true).await;
         self.cut_connections(Cut::Reset);
+        self.wait_until("the end of all connections", |aws| aws.open_connections() == 0).await;
     }
 
     /// Takes connections again, on the same port.

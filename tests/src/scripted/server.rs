@@ -100,6 +100,7 @@ async fn serve(
                 tokio::spawn(async move {
                     talk(&shared, stream, connection).await;
                     lock(&shared.connections).remove(&number);
+                    shared.changed();
                 });
             }
             wished = wishes.changed() => {

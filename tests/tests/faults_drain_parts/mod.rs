@@ -1,4 +1,5 @@
 mod deleting;
+mod hiding;
 mod matrix;
 mod poison;
 mod receiving;

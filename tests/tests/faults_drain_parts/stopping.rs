@@ -35,8 +35,8 @@ async fn no_receive_starts_after_the_signal() {
         let (code, took) = service.process.ended().await;
         assert_eq!(code, Some(0), "{}", service.process.story());
         assert!(took < Duration::from_secs(6), "{took:?}");
-        // The signal takes a moment to arrive.
-        let late = aws.calls(Op::ReceiveMessage).iter().filter(|call| call.arrived > signalled + Duration::from_millis(300)).count();
+        // The signal takes a moment to arrive, more on a busy machine; a poller that goes on would go on for seconds.
+        let late = aws.calls(Op::ReceiveMessage).iter().filter(|call| call.arrived > signalled + Duration::from_secs(1)).count();
         assert_eq!(late, 0, "receives after SIG{signal}");
         assert_nothing_lost(&aws, &events);
         assert_eq!(aws.queue(QUEUE).in_flight, 0, "messages are left hidden");

@@ -124,3 +124,17 @@ async fn one_slow_tenant_of_a_pool_delays_no_other() {
     assert!(quick.took < Duration::from_secs(2), "{:?}", quick.took);
     assert_eq!(slow.await.map(|answer| answer.status.as_u16()).ok(), Some(200));
 }
+
+#[tokio::test]
+async fn messages_of_a_shared_queue_say_whose_they_are_and_those_of_a_dedicated_one_do_not() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    aws.provision("large");
+    aws.register("small", "pool-1");
+    let service = producer(&aws).set("ENVIRONMENT", "pool-1").start().await;
+    for tenant in ["small", "large"] {
+        assert_eq!(service.event(tenant, "{}").await.status, 200);
+    }
+    assert_eq!(aws.messages("consumer-pool-1")[0].group.as_deref(), Some("small"));
+    assert_eq!(aws.messages("consumer-large")[0].group, None);
+}
