@@ -11,7 +11,7 @@ pub struct Settings {
     #[command(flatten)]
     pub common: Common,
 
-    /// Whether payments can be read (GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known.
+    /// Whether what is stored can be read (GET /consumer/messages, GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known.
     #[arg(long, env, hide_env_values = true, default_value = "off")]
     pub record_reads: RecordReads,
 

@@ -9,7 +9,7 @@ use axum::routing::post;
 use futures_util::StreamExt as _;
 use http::StatusCode;
 use tenancy::message::id::{self, IdempotencyKey};
-use tenancy::message::outgoing::{Body, BodyError, ContentType, Outgoing};
+use tenancy::message::outgoing::{Body, ContentType, Outgoing};
 use tenancy::problem::Problem;
 use tenancy::publisher::Publisher;
 use tenancy::registry::{Registry, Route};
@@ -62,7 +62,7 @@ async fn post_event(
     let key = headers::idempotency_key(request.headers())?;
     let traceparent = headers::traceparent(request.headers());
     let payload = own.intake.read(request, own.max_message_bytes, "an event with its attributes").await?;
-    let body = Body::from_client(&payload.bytes).map_err(|BodyError::Json(text)| Problem::Body(text))?;
+    let body = Body::from_client(&payload.bytes).map_err(|error| Problem::Body(error.to_string()))?;
     let message_id = message_id(&route, key.as_ref(), 0);
     let message =
         Outgoing { tenant: route.tenant.clone(), message_id, body, content_type: payload.content_type, traceparent };

@@ -17,12 +17,12 @@ use tokio_util::sync::CancellationToken;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A request for the payment that most tests are about.
-pub const INVOICE_7: &str = r#"{"amount":"12.50","currency":"EUR","reference":"invoice 7"}"#;
+pub(crate) const INVOICE_7: &str = r#"{"amount":"12.50","currency":"EUR","reference":"invoice 7"}"#;
 
 /// The id of a payment of tenant `acme` under the key `order-1`. Written down: a client's retry may span a deployment.
-pub const ORDER_1: &str = "1f2a7a06-cdcc-5068-832e-9ec704f0abf4";
+pub(crate) const ORDER_1: &str = "1f2a7a06-cdcc-5068-832e-9ec704f0abf4";
 
-pub struct Payments {
+pub(crate) struct Payments {
     http: Http,
     base: String,
     stop: CancellationToken,
@@ -30,7 +30,7 @@ pub struct Payments {
 }
 
 /// An AWS that has the environment.
-pub fn aws_with(environment: &str) -> Aws {
+pub(crate) fn aws_with(environment: &str) -> Aws {
     let aws = Aws::start();
     aws.provision(environment);
     aws
@@ -38,13 +38,13 @@ pub fn aws_with(environment: &str) -> Aws {
 
 impl Payments {
     /// Starts it, with settings as on a command line, and waits until it is ready.
-    pub async fn start(aws: &Aws, environment: &str, settings: &[&str]) -> Self {
+    pub(crate) async fn start(aws: &Aws, environment: &str, settings: &[&str]) -> Self {
         let payments = Self::start_unready(aws, environment, settings).await;
         payments.becomes_ready().await;
         payments
     }
 
-    pub async fn start_unready(aws: &Aws, environment: &str, settings: &[&str]) -> Self {
+    pub(crate) async fn start_unready(aws: &Aws, environment: &str, settings: &[&str]) -> Self {
         let fixed = [
             "payments",
             "--environment",
@@ -74,7 +74,7 @@ impl Payments {
         Self { http: Http::new(), base, stop, run }
     }
 
-    pub async fn becomes_ready(&self) {
+    pub(crate) async fn becomes_ready(&self) {
         let ready = async {
             while self.get("/payments/readiness-probe", &[]).await.status != 200 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -84,51 +84,54 @@ impl Payments {
     }
 
     /// Tells it to stop.
-    pub fn signal(&self) {
+    pub(crate) fn signal(&self) {
         self.stop.cancel();
     }
 
     /// Tells it to stop, and waits for its end: whether that was a good one.
-    pub async fn stop(self) -> bool {
+    pub(crate) async fn stop(self) -> bool {
         self.stop.cancel();
         tokio::time::timeout(PATIENCE, self.run).await.expect("an end in time").unwrap()
     }
 
-    pub async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
         self.http.get(&format!("{}{path}", self.base), headers).await
     }
 
     /// `POST /payments` for a tenant under a key.
-    pub async fn pay(&self, tenant: &str, key: &str, body: &str) -> Answer {
-        self.post(&[("tenantID", tenant), ("Idempotency-Key", key), ("content-type", "application/json")], body).await
+    pub(crate) async fn pay(&self, tenant: &str, key: &str, body: &str) -> Answer {
+        self.post(
+            &[("tenantID", tenant), ("Idempotency-Key", key), ("content-type", "application/json")],
+            body.to_owned(),
+        )
+        .await
     }
 
     /// `POST /payments` with exactly these headers.
-    pub async fn post(&self, headers: &[(&str, &str)], body: impl Into<bytes::Bytes>) -> Answer {
+    pub(crate) async fn post(&self, headers: &[(&str, &str)], body: impl Into<bytes::Bytes>) -> Answer {
         self.http.send(http::Method::POST, &format!("{}/payments", self.base), headers, body).await
     }
 
     /// The payment as shown to its tenant.
-    pub async fn shown(&self, tenant: &str, id: &str) -> Answer {
+    pub(crate) async fn shown(&self, tenant: &str, id: &str) -> Answer {
         self.get(&format!("/payments/{id}"), &[("tenantID", tenant)]).await
     }
 }
 
 /// The payment's id in a 202.
 #[track_caller]
-pub fn accepted(answer: &Answer) -> String {
+pub(crate) fn accepted(answer: &Answer) -> String {
     assert_eq!(answer.status, 202, "{}", answer.text());
     answer.json()["payment_id"].as_str().unwrap().to_owned()
 }
 
 /// The claims of a table.
-pub fn claims(aws: &Aws, table: &str) -> Vec<Row> {
+pub(crate) fn claims(aws: &Aws, table: &str) -> Vec<Row> {
     aws.rows(table).into_iter().filter(|row| row.sort.starts_with("payment#")).collect()
 }
 
-/// What the consumer does with a payment's event.
-pub async fn record(aws: &Aws, tenant: &str, id: &str) {
-    let environment = "acme";
+/// What the consumer of a silo does with a payment's event.
+pub(crate) async fn record(aws: &Aws, tenant: &str, id: &str) {
     let credentials = Credentials::new("AKIATEST", "secret", None, None, "test");
     let connect = Connect {
         region: Region::new(aws.region().to_owned()),
@@ -136,7 +139,7 @@ pub async fn record(aws: &Aws, tenant: &str, id: &str) {
         credentials: SharedCredentialsProvider::new(credentials),
     };
     use aws_sdk_dynamodb::types::AttributeValue::S;
-    let put = connect.clients().dynamodb.put_item().table_name(format!("consumer-{environment}"));
+    let put = connect.clients().dynamodb.put_item().table_name(format!("consumer-{tenant}"));
     put.item("tenant_id", S(tenant.to_owned()))
         .item("message_id", S(id.to_owned()))
         .item("body", S("{}".to_owned()))
@@ -146,13 +149,13 @@ pub async fn record(aws: &Aws, tenant: &str, id: &str) {
 }
 
 /// The operations that were called, but for those of SSM, in order.
-pub fn operations(aws: &Aws) -> Vec<Op> {
+pub(crate) fn operations(aws: &Aws) -> Vec<Op> {
     aws.all_calls().into_iter().map(|call| call.op).filter(|op| *op != Op::GetParameters).collect()
 }
 
 /// Asserts that an answer is a problem in its fixed form; its `detail`.
 #[track_caller]
-pub fn problem(answer: &Answer, status: u16, kind: &str) -> String {
+pub(crate) fn problem(answer: &Answer, status: u16, kind: &str) -> String {
     let body = answer.json();
     assert_eq!(answer.status, status, "{}", answer.text());
     assert_eq!(answer.header("content-type"), "application/problem+json");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tests::scripted::Op;
+use tests::scripted::{Op, QueueSpec};
 
 use crate::support::{Producer, aws_with, only_message, problem};
 
@@ -33,6 +33,8 @@ async fn the_limit_counts_body_and_attributes_to_the_byte() {
 #[tokio::test]
 async fn the_limit_follows_the_setting_up_to_what_a_record_can_hold() {
     let aws = aws_with("acme");
+    // As the Terraform module makes it: SQS's own limit is never below the producer's.
+    aws.create_queue(QueueSpec::named(QUEUE).max_message_bytes(1_048_576));
     let producer = Producer::start(&aws, "acme", &["--max-message-bytes", "390000"]).await;
     assert_eq!(producer.post("/producer", "acme", event_of(390_000 - ATTRIBUTES)).await.status, 200);
     let answer = producer.post("/producer", "acme", event_of(390_000 - ATTRIBUTES + 1)).await;

@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
 mod batch;
+mod documentation;
 mod events;
 mod limits;
 mod sending;

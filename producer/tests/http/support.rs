@@ -20,15 +20,15 @@ use tokio_util::sync::CancellationToken;
 /// Longer than anything takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub struct Producer {
-    pub http: Http,
-    pub address: SocketAddr,
+pub(crate) struct Producer {
+    pub(crate) http: Http,
+    pub(crate) address: SocketAddr,
     stop: CancellationToken,
     run: JoinHandle<bool>,
 }
 
 /// An AWS that has the environment.
-pub fn aws_with(environment: &str) -> Aws {
+pub(crate) fn aws_with(environment: &str) -> Aws {
     let aws = Aws::start();
     aws.provision(environment);
     aws
@@ -36,13 +36,13 @@ pub fn aws_with(environment: &str) -> Aws {
 
 impl Producer {
     /// Starts one, with settings as on a command line, and waits until it is ready.
-    pub async fn start(aws: &Aws, environment: &str, settings: &[&str]) -> Self {
+    pub(crate) async fn start(aws: &Aws, environment: &str, settings: &[&str]) -> Self {
         let producer = Self::start_unready(aws, environment, settings).await;
         producer.becomes_ready().await;
         producer
     }
 
-    pub async fn start_unready(aws: &Aws, environment: &str, settings: &[&str]) -> Self {
+    pub(crate) async fn start_unready(aws: &Aws, environment: &str, settings: &[&str]) -> Self {
         let fixed = [
             "producer",
             "--environment",
@@ -72,7 +72,7 @@ impl Producer {
         Self { http: Http::new(), address, stop, run }
     }
 
-    pub async fn becomes_ready(&self) {
+    pub(crate) async fn becomes_ready(&self) {
         let ready = async {
             while self.get("/producer/readiness-probe", &[]).await.status != 200 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -82,7 +82,7 @@ impl Producer {
     }
 
     /// Tells it to stop, and waits for its end: whether that was a good one.
-    pub async fn stop(self) -> bool {
+    pub(crate) async fn stop(self) -> bool {
         self.stop.cancel();
         tokio::time::timeout(PATIENCE, self.run).await.expect("an end in time").unwrap()
     }
@@ -91,22 +91,27 @@ impl Producer {
         format!("http://{}{path}", self.address)
     }
 
-    pub async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
         self.http.get(&self.url(path), headers).await
     }
 
     /// POST of JSON for a tenant.
-    pub async fn post(&self, path: &str, tenant: &str, body: impl Into<bytes::Bytes>) -> Answer {
+    pub(crate) async fn post(&self, path: &str, tenant: &str, body: impl Into<bytes::Bytes>) -> Answer {
         self.http.post(&self.url(path), &[("tenantID", tenant)], body).await
     }
 
     /// POST with exactly these headers.
-    pub async fn post_with(&self, path: &str, headers: &[(&str, &str)], body: impl Into<bytes::Bytes>) -> Answer {
+    pub(crate) async fn post_with(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<bytes::Bytes>,
+    ) -> Answer {
         self.http.send(http::Method::POST, &self.url(path), headers, body).await
     }
 
     /// Sends bytes over a connection of their own and reads until `answers` answers without a body's end in doubt have come.
-    pub async fn raw(&self, request: &[u8], answers: usize) -> Vec<(u16, String)> {
+    pub(crate) async fn raw(&self, request: &[u8], answers: usize) -> Vec<(u16, String)> {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(request).await.unwrap();
         let mut bytes = Vec::new();
@@ -143,7 +148,7 @@ fn parse(bytes: &[u8]) -> Vec<(u16, String)> {
 
 /// The only message of a queue.
 #[track_caller]
-pub fn only_message(aws: &Aws, queue: &str) -> SeenMessage {
+pub(crate) fn only_message(aws: &Aws, queue: &str) -> SeenMessage {
     let messages = aws.messages(queue);
     assert_eq!(messages.len(), 1, "{messages:?}");
     messages.into_iter().next().unwrap()
@@ -151,7 +156,7 @@ pub fn only_message(aws: &Aws, queue: &str) -> SeenMessage {
 
 /// Asserts that an answer is a problem in its fixed form; its `detail`.
 #[track_caller]
-pub fn problem(answer: &Answer, status: u16, kind: &str) -> String {
+pub(crate) fn problem(answer: &Answer, status: u16, kind: &str) -> String {
     let body = answer.json();
     assert_eq!(answer.status, status, "{}", answer.text());
     assert_eq!(answer.header("content-type"), "application/problem+json");
@@ -164,6 +169,6 @@ pub fn problem(answer: &Answer, status: u16, kind: &str) -> String {
     detail(&body)
 }
 
-pub fn detail(body: &Value) -> String {
+pub(crate) fn detail(body: &Value) -> String {
     body["detail"].as_str().unwrap_or_default().to_owned()
 }
