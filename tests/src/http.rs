@@ -69,7 +69,13 @@ impl Http {
     ///
     /// # Errors
     /// The connection is refused or ends early, or there is no answer within 60 s.
-    pub async fn try_send(&self, method: Method, url: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Result<Answer, String> {
+    pub async fn try_send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Result<Answer, String> {
         let mut request = Request::builder().method(method).uri(url);
         for (name, value) in headers {
             request = request.header(*name, value.as_bytes());

@@ -40,7 +40,9 @@ fn reason(error: tokio::task::JoinError) -> String {
     match error.try_into_panic() {
         Ok(panic) => match panic.downcast::<String>() {
             Ok(text) => *text,
-            Err(panic) => panic.downcast::<&str>().map_or_else(|_| "a panic without text".into(), |text| text.to_string()),
+            Err(panic) => {
+                panic.downcast::<&str>().map_or_else(|_| "a panic without text".into(), |text| text.to_string())
+            }
         },
         Err(error) => error.to_string(),
     }
@@ -68,7 +70,12 @@ pub fn passes_when_tried_again(fault: &Fault) -> bool {
         | Fault::ForgetEntries { .. }
         | Fault::Duplicates => true,
         Fault::FailEntries { sender_fault, .. } => !sender_fault,
-        Fault::AccessDenied | Fault::ExpiredToken | Fault::Gone | Fault::GoneByHeader | Fault::InvalidHandle | Fault::Error(..) => false,
+        Fault::AccessDenied
+        | Fault::ExpiredToken
+        | Fault::Gone
+        | Fault::GoneByHeader
+        | Fault::InvalidHandle
+        | Fault::Error(..) => false,
     }
 }
 

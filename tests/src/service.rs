@@ -141,7 +141,12 @@ impl Service {
     pub async fn until_ready(&self) {
         let start = Instant::now();
         while !self.is_ready().await {
-            assert!(start.elapsed() < PATIENCE, "{} is not ready after {PATIENCE:?}:\n{}", self.kind.name(), self.process.story());
+            assert!(
+                start.elapsed() < PATIENCE,
+                "{} is not ready after {PATIENCE:?}:\n{}",
+                self.kind.name(),
+                self.process.story()
+            );
             // A probe's period: readiness has no other sign than its endpoint.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -98,7 +98,8 @@ pub(crate) async fn handle(
     let target = read.as_ref().map_or("", Read::target);
     let mut logged = log(&shared, op, number, target, &parts, &body);
     for refusal in wrong(op, &read) {
-        let violation = Violation { op, number, code: refusal.short_code().to_owned(), message: refusal.message.clone() };
+        let violation =
+            Violation { op, number, code: refusal.short_code().to_owned(), message: refusal.message.clone() };
         lock(&shared.log).violate(violation);
     }
     let fault = lock(&shared.script).fault(&Asked { op, target, body: &body });
@@ -123,7 +124,9 @@ pub(crate) async fn handle(
     }
     let reply = match fault {
         Some(Fault::Reply(status, body)) => Reply::raw(*status, "application/x-amz-json-1.0", body.clone()),
-        Some(Fault::HtmlPage) => Reply::raw(503, "text/html", "<html><body>503 Service Temporarily Unavailable</body></html>"),
+        Some(Fault::HtmlPage) => {
+            Reply::raw(503, "text/html", "<html><body>503 Service Temporarily Unavailable</body></html>")
+        }
         _ => match fault.and_then(|fault| fault.refusal(op)) {
             Some(refusal) => refusal.reply(op.service()),
             None => work(&shared, op, number, read, &parts, fault).await,
@@ -157,7 +160,14 @@ pub(crate) async fn handle(
 }
 
 /// Does what the request asks for; refusals are answers, too.
-async fn work(shared: &Arc<Shared>, op: Op, number: u64, read: Result<Read<'_>, Refusal>, parts: &Parts, fault: Option<&Fault>) -> Reply {
+async fn work(
+    shared: &Arc<Shared>,
+    op: Op,
+    number: u64,
+    read: Result<Read<'_>, Refusal>,
+    parts: &Parts,
+    fault: Option<&Fault>,
+) -> Reply {
     let access_key = access_key(parts);
     let unwelcome = lock(&shared.identity).refuse(op.service(), access_key);
     let checked = read.is_ok();
@@ -170,7 +180,9 @@ async fn work(shared: &Arc<Shared>, op: Op, number: u64, read: Result<Read<'_>, 
         (None, Ok(Read::Sts(form))) if op == Op::AssumeRoleWithWebIdentity => identity::assume_role(shared, &form),
         (None, Ok(Read::Sts(_))) => Ok(identity::caller(shared)),
         (None, Ok(Read::Container)) => identity::container(shared, header(parts, "authorization")),
-        (None, Ok(Read::Stray)) => Err(Refusal::new(404, "UnknownOperationException", "There is no such operation here.")),
+        (None, Ok(Read::Stray)) => {
+            Err(Refusal::new(404, "UnknownOperationException", "There is no such operation here."))
+        }
     };
     answer.unwrap_or_else(|refusal| {
         if refusal.violation && checked {
@@ -186,7 +198,9 @@ fn wrong(op: Op, read: &Result<Read<'_>, Refusal>) -> Vec<Refusal> {
     match read {
         Err(refusal) => vec![refusal.clone()],
         Ok(Read::Sqs(request)) => request.problems(),
-        Ok(Read::Stray) => vec![Refusal::violation("UnknownOperationException", format!("a stray request ({})", op.name()))],
+        Ok(Read::Stray) => {
+            vec![Refusal::violation("UnknownOperationException", format!("a stray request ({})", op.name()))]
+        }
         Ok(_) => Vec::new(),
     }
 }
@@ -235,7 +249,8 @@ fn op_of(parts: &Parts, body: &[u8]) -> Op {
         return Op::Metadata;
     }
     // Only STS has actions in a form.
-    let action = form_urlencoded::parse(body).find(|(name, _)| name == "Action").map_or(Cow::Borrowed(""), |(_, action)| action);
+    let action =
+        form_urlencoded::parse(body).find(|(name, _)| name == "Action").map_or(Cow::Borrowed(""), |(_, action)| action);
     Op::of_target(&action).filter(|op| op.service() == super::op::Service::Sts).unwrap_or(Op::Unknown)
 }
 

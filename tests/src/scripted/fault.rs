@@ -172,7 +172,10 @@ impl Fault {
             ]),
             _ => {}
         }
-        if matches!(op, Op::DeleteMessage | Op::DeleteMessageBatch | Op::ChangeMessageVisibility | Op::ChangeMessageVisibilityBatch) {
+        if matches!(
+            op,
+            Op::DeleteMessage | Op::DeleteMessageBatch | Op::ChangeMessageVisibility | Op::ChangeMessageVisibilityBatch
+        ) {
             faults.push(Self::InvalidHandle);
         }
         faults
@@ -188,31 +191,45 @@ fn throttled(service: Service) -> Refusal {
         ),
         Service::Ssm => Refusal::new(400, "ThrottlingException", "Rate exceeded"),
         Service::Sts => Refusal::new(400, "Throttling", "Rate exceeded"),
-        Service::Sqs => Refusal::new(400, "com.amazonaws.sqs#RequestThrottled", "Request is throttled.").known_as("RequestThrottled"),
+        Service::Sqs => Refusal::new(400, "com.amazonaws.sqs#RequestThrottled", "Request is throttled.")
+            .known_as("RequestThrottled"),
         _ => Refusal::new(429, "TooManyRequestsException", "Rate exceeded"),
     }
 }
 
 fn throttled_otherwise(service: Service) -> Refusal {
     match service {
-        Service::DynamoDb => Refusal::new(400, "com.amazon.coral.availability#ThrottlingException", "Rate of requests exceeds the allowed throughput."),
+        Service::DynamoDb => Refusal::new(
+            400,
+            "com.amazon.coral.availability#ThrottlingException",
+            "Rate of requests exceeds the allowed throughput.",
+        ),
         Service::Ssm => Refusal::new(400, "com.amazon.coral.availability#ThrottlingException", "Rate exceeded"),
-        Service::Sqs => Refusal::new(400, "com.amazon.coral.availability#ThrottlingException", "Rate exceeded").known_as("ThrottlingException"),
+        Service::Sqs => Refusal::new(400, "com.amazon.coral.availability#ThrottlingException", "Rate exceeded")
+            .known_as("ThrottlingException"),
         _ => Refusal::new(503, "SlowDown", "Please reduce your request rate."),
     }
 }
 
 fn internal_error(service: Service) -> Refusal {
     match service {
-        Service::DynamoDb => Refusal::new(500, "com.amazonaws.dynamodb.v20120810#InternalServerError", "The request processing has failed."),
+        Service::DynamoDb => Refusal::new(
+            500,
+            "com.amazonaws.dynamodb.v20120810#InternalServerError",
+            "The request processing has failed.",
+        ),
         Service::Ssm => Refusal::new(500, "InternalServerError", "An error occurred on the server side."),
-        Service::Sqs => Refusal::new(500, "com.amazon.coral.service#InternalFailure", "We encountered an internal error.").known_as("InternalFailure"),
+        Service::Sqs => {
+            Refusal::new(500, "com.amazon.coral.service#InternalFailure", "We encountered an internal error.")
+                .known_as("InternalFailure")
+        }
         _ => Refusal::new(500, "InternalFailure", "We encountered an internal error."),
     }
 }
 
 fn unavailable(service: Service) -> Refusal {
-    let refusal = Refusal::new(503, "com.amazon.coral.availability#ServiceUnavailableException", "Service is unavailable.");
+    let refusal =
+        Refusal::new(503, "com.amazon.coral.availability#ServiceUnavailableException", "Service is unavailable.");
     match service {
         Service::Sqs => refusal.known_as("ServiceUnavailable"),
         Service::Sts => Refusal::new(503, "ServiceUnavailable", "Service is unavailable."),
@@ -221,9 +238,14 @@ fn unavailable(service: Service) -> Refusal {
 }
 
 fn access_denied(op: Op) -> Refusal {
-    let message = format!("User: arn:aws:sts::123456789012:assumed-role/role/session is not authorized to perform: {}", op.name());
+    let message = format!(
+        "User: arn:aws:sts::123456789012:assumed-role/role/session is not authorized to perform: {}",
+        op.name()
+    );
     match op.service() {
-        Service::Sqs => Refusal::new(403, "com.amazon.coral.service#AccessDeniedException", message).known_as("AccessDenied"),
+        Service::Sqs => {
+            Refusal::new(403, "com.amazon.coral.service#AccessDeniedException", message).known_as("AccessDenied")
+        }
         Service::DynamoDb => Refusal::new(400, "com.amazon.coral.service#AccessDeniedException", message),
         Service::Sts => Refusal::new(403, "AccessDenied", message),
         _ => Refusal::new(400, "AccessDeniedException", message),
@@ -233,7 +255,9 @@ fn access_denied(op: Op) -> Refusal {
 pub(crate) fn expired_token(service: Service) -> Refusal {
     let message = "The security token included in the request is expired";
     match service {
-        Service::Sqs => Refusal::new(403, "com.amazon.coral.service#ExpiredTokenException", message).known_as("ExpiredToken"),
+        Service::Sqs => {
+            Refusal::new(403, "com.amazon.coral.service#ExpiredTokenException", message).known_as("ExpiredToken")
+        }
         Service::Sts => Refusal::new(400, "ExpiredTokenException", "Token expired"),
         _ => Refusal::new(400, "com.amazon.coral.service#ExpiredTokenException", message),
     }
@@ -243,7 +267,8 @@ pub(crate) fn expired_token(service: Service) -> Refusal {
 pub(crate) fn gone(op: Op, by_header: bool) -> Refusal {
     match (op.service(), op) {
         (Service::Sqs, _) => {
-            let refusal = Refusal::new(400, "com.amazonaws.sqs#QueueDoesNotExist", "The specified queue does not exist.");
+            let refusal =
+                Refusal::new(400, "com.amazonaws.sqs#QueueDoesNotExist", "The specified queue does not exist.");
             if by_header { refusal.known_as("AWS.SimpleQueueService.NonExistentQueue") } else { refusal }
         }
         (Service::DynamoDb, _) => Refusal::new(
@@ -252,7 +277,9 @@ pub(crate) fn gone(op: Op, by_header: bool) -> Refusal {
             "Requested resource not found",
         ),
         (Service::Ssm, _) => Refusal::new(400, "ParameterNotFound", ""),
-        (Service::Sts, _) => Refusal::new(403, "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity"),
+        (Service::Sts, _) => {
+            Refusal::new(403, "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity")
+        }
         _ => Refusal::new(404, "ResourceNotFoundException", "There is no such thing here."),
     }
 }

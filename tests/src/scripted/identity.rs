@@ -24,7 +24,13 @@ pub(crate) struct Identity {
 
 impl Default for Identity {
     fn default() -> Self {
-        Self { session: Duration::from_secs(3_600), web_tokens: None, container_token: None, only_sessions: false, ends: HashMap::new() }
+        Self {
+            session: Duration::from_secs(3_600),
+            web_tokens: None,
+            container_token: None,
+            only_sessions: false,
+            ends: HashMap::new(),
+        }
     }
 }
 
@@ -41,7 +47,8 @@ impl Identity {
         let ends = SystemTime::now() + self.session;
         let access_key = format!("ASIA{prefix}{:012}", self.ends.len() + 1);
         self.ends.insert(access_key.clone(), ends);
-        let ends = jiff::Timestamp::try_from(ends).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default();
+        let ends =
+            jiff::Timestamp::try_from(ends).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default();
         Session { token: format!("session-token-of-{access_key}"), access_key, ends }
     }
 
@@ -77,13 +84,19 @@ pub(crate) fn form(body: &[u8]) -> Form {
 /// `AssumeRoleWithWebIdentity`.
 pub(crate) fn assume_role(shared: &Shared, form: &Form) -> Result<Reply, Refusal> {
     let field = |name: &str| form.get(name).map(String::as_str).filter(|value| !value.is_empty());
-    let missing = |name: &str| Refusal::violation("ValidationError", format!("Value null at '{name}' failed to satisfy constraint"));
+    let missing = |name: &str| {
+        Refusal::violation("ValidationError", format!("Value null at '{name}' failed to satisfy constraint"))
+    };
     let role = field("RoleArn").ok_or_else(|| missing("roleArn"))?;
     let session_name = field("RoleSessionName").ok_or_else(|| missing("roleSessionName"))?;
     let token = field("WebIdentityToken").ok_or_else(|| missing("webIdentityToken"))?;
     let mut identity = lock(&shared.identity);
     if identity.web_tokens.as_ref().is_some_and(|taken| !taken.iter().any(|one| one == token)) {
-        return Err(Refusal::new(400, "InvalidIdentityToken", "The web identity token that was passed could not be validated."));
+        return Err(Refusal::new(
+            400,
+            "InvalidIdentityToken",
+            "The web identity token that was passed could not be validated.",
+        ));
     }
     let Session { access_key, token, ends } = identity.begin("WEBI");
     let role_name = role.rsplit('/').next().unwrap_or_default();

@@ -11,12 +11,14 @@
 //! | [`fault`], [`script`] | what goes wrong, and when |
 //! | `server`, `dispatch`, `wire` | connections, one request, how answers look |
 //! | `sqs`, `dynamodb`, `ssm`, `identity` | the services |
-//! | [`log`] | the requests as they came, and what was wrong with them |
+//! | [`log`], `inspect`, `wait` | the requests as they came, what was wrong with them, what a test sees and waits for |
 
+mod builder;
 mod dispatch;
 mod dynamodb;
 pub mod fault;
 mod identity;
+mod inspect;
 pub mod log;
 pub mod op;
 mod pace;
@@ -33,6 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+pub use builder::Builder;
 pub use dynamodb::{Row, TableSpec};
 pub use fault::{Cut, Fault, Which};
 pub use log::{Call, Outcome, Violation};
@@ -41,46 +44,6 @@ pub use script::{Asked, Chaos, On, Scripted};
 use server::Server;
 use shared::{Shared, lock};
 pub use sqs::{QueueSpec, QueueView, SeenMessage};
-
-/// How an [`Aws`] is set up.
-#[derive(Clone, Debug)]
-#[must_use = "nothing runs before `start`"]
-pub struct Builder {
-    region: String,
-    account: String,
-    keep_log: bool,
-    dead_polls_take: bool,
-}
-
-impl Builder {
-    /// The region of its ARNs. Default `eu-central-1`.
-    pub fn region(mut self, region: &str) -> Self {
-        self.region = region.to_owned();
-        self
-    }
-
-    /// Counts calls, but keeps none of them: for benchmarks, whose memory has to stay flat.
-    pub fn without_log(mut self) -> Self {
-        self.keep_log = false;
-        self
-    }
-
-    /// A poll whose client has gone takes nothing. By default it does, as with SQS, and hides it for the visibility timeout.
-    pub fn dead_polls_take_nothing(mut self) -> Self {
-        self.dead_polls_take = false;
-        self
-    }
-
-    /// Starts it on a free port of the loopback interface. Panics when there is none.
-    #[must_use]
-    pub fn start(self) -> Aws {
-        let (listener, address) = Server::bind().expect("a free port on loopback");
-        let endpoint = format!("http://{address}");
-        let shared = Arc::new(Shared::new(&self.region, &self.account, endpoint, self.keep_log, self.dead_polls_take));
-        let server = Server::start(Arc::clone(&shared), listener, address).expect("a thread and a runtime for the scripted AWS");
-        Aws { shared, server: tokio::sync::Mutex::new(server), unchecked: AtomicBool::new(false) }
-    }
-}
 
 /// A running AWS. It ends when it is dropped, and fails the test then if a request broke one of AWS's limits.
 pub struct Aws {
@@ -98,7 +61,7 @@ impl Aws {
 
     /// The defaults, to be changed.
     pub fn builder() -> Builder {
-        Builder { region: "eu-central-1".into(), account: "123456789012".into(), keep_log: true, dead_polls_take: true }
+        Builder::default()
     }
 
     /// `http://127.0.0.1:PORT`, the endpoint of every service.
@@ -194,7 +157,8 @@ impl Aws {
     /// Puts a message with text attributes into a queue, past every limit, as an older producer or a stranger would.
     pub fn put_message(&self, queue: &str, body: &str, attributes: &[(&str, &str)]) {
         let text = |value: &&str| serde_json::json!({"DataType": "String", "StringValue": value});
-        let json: serde_json::Map<_, _> = attributes.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect();
+        let json: serde_json::Map<_, _> =
+            attributes.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect();
         self.put_raw_message(queue, body, &serde_json::Value::Object(json).to_string());
     }
 
@@ -279,92 +243,6 @@ impl Aws {
     /// Calls under access keys that were not given out here are refused.
     pub fn only_sessions(&self) {
         lock(&self.shared.identity).only_sessions = true;
-    }
-
-    // What happened.
-
-    /// How often an operation was called.
-    #[must_use]
-    pub fn count(&self, op: Op) -> u64 {
-        self.shared.count(op)
-    }
-
-    /// How often the operations of a service were called.
-    #[must_use]
-    pub fn count_service(&self, service: Service) -> u64 {
-        Op::ALL.iter().filter(|op| op.service() == service).map(|&op| self.count(op)).sum()
-    }
-
-    /// The calls of an operation, in the order they came.
-    #[must_use]
-    pub fn calls(&self, op: Op) -> Vec<Call> {
-        lock(&self.shared.log).calls.iter().filter(|call| call.op == op).cloned().collect()
-    }
-
-    /// Every call, in the order they came.
-    #[must_use]
-    pub fn all_calls(&self) -> Vec<Call> {
-        lock(&self.shared.log).calls.clone()
-    }
-
-    /// A queue's numbers. Panics if there is no such queue.
-    #[must_use]
-    pub fn queue(&self, name: &str) -> QueueView {
-        sqs::view(&self.shared, name)
-    }
-
-    /// A queue's messages, in the order they were sent. Panics if there is no such queue.
-    #[must_use]
-    pub fn messages(&self, queue: &str) -> Vec<SeenMessage> {
-        sqs::messages(&self.shared, queue)
-    }
-
-    /// A table's items by key. Panics if there is no such table.
-    #[must_use]
-    pub fn rows(&self, table: &str) -> Vec<Row> {
-        dynamodb::rows(&self.shared, table)
-    }
-
-    /// How many items a table has. Panics if there is no such table.
-    #[must_use]
-    pub fn row_count(&self, table: &str) -> usize {
-        dynamodb::row_count(&self.shared, table)
-    }
-
-    /// Connections that are open.
-    #[must_use]
-    pub fn open_connections(&self) -> usize {
-        lock(&self.shared.connections).len()
-    }
-
-    /// Connections that were ever opened.
-    #[must_use]
-    pub fn connections_opened(&self) -> u64 {
-        self.shared.connections_opened.load(Ordering::SeqCst)
-    }
-
-    /// Sessions that were given out.
-    #[must_use]
-    pub fn sessions(&self) -> usize {
-        lock(&self.shared.identity).sessions()
-    }
-
-    /// Requests that AWS would refuse; they are forgotten, so that the test does not fail for them.
-    #[must_use]
-    pub fn take_violations(&self) -> Vec<Violation> {
-        std::mem::take(&mut lock(&self.shared.log).violations)
-    }
-
-    /// Fails if a request broke one of AWS's limits.
-    #[track_caller]
-    pub fn assert_clean(&self) {
-        let violations = self.take_violations();
-        assert!(violations.is_empty(), "AWS would refuse {} requests or entries: {violations:#?}", violations.len());
-    }
-
-    /// Leaves out the check at the end.
-    pub fn leave_unchecked(&self) {
-        self.unchecked.store(true, Ordering::SeqCst);
     }
 }
 

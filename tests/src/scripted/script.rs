@@ -229,7 +229,16 @@ impl<'a> On<'a> {
     pub fn fail(self, fault: Fault) -> Scripted {
         let state = Arc::new(State::default());
         let Self { shared, ops, target, condition, first, last } = self;
-        lock(&shared.script).rules.push(Rule { ops, target, condition, first, last, seen: 0, fault, state: Arc::clone(&state) });
+        lock(&shared.script).rules.push(Rule {
+            ops,
+            target,
+            condition,
+            first,
+            last,
+            seen: 0,
+            fault,
+            state: Arc::clone(&state),
+        });
         Scripted(state)
     }
 
@@ -265,7 +274,11 @@ mod tests {
     fn chance_follows_the_seed_and_the_odds() {
         let draw = |seed| {
             let mut script = Script::default();
-            script.set_chaos(Some(Chaos::seeded(seed).with(Op::PutItem, Fault::Throttled, 0.2).with(Op::PutItem, Fault::Stall, 0.1)));
+            script.set_chaos(Some(Chaos::seeded(seed).with(Op::PutItem, Fault::Throttled, 0.2).with(
+                Op::PutItem,
+                Fault::Stall,
+                0.1,
+            )));
             (0..10_000).map(|_| script.fault(&asked(Op::PutItem, ""))).collect::<Vec<_>>()
         };
         let drawn = draw(7);

@@ -69,14 +69,23 @@ fn check(name: &str) -> Result<(), Refusal> {
     }
     let path = name.strip_prefix('/');
     if path.is_none() && name.contains('/') {
-        return Err(Refusal::violation("ValidationException", format!("Parameter name must be a fully qualified name ({name:?})")));
+        return Err(Refusal::violation(
+            "ValidationException",
+            format!("Parameter name must be a fully qualified name ({name:?})"),
+        ));
     }
     if path.unwrap_or(name).split('/').count() > 15 || name.contains("//") || name.ends_with('/') {
-        return Err(Refusal::violation("ValidationException", format!("Parameter name has empty or too many levels ({name:?})")));
+        return Err(Refusal::violation(
+            "ValidationException",
+            format!("Parameter name has empty or too many levels ({name:?})"),
+        ));
     }
     let lower = path.unwrap_or(name).to_ascii_lowercase();
     if lower.starts_with("aws") || lower.starts_with("ssm") {
-        return Err(Refusal::violation("AccessDeniedException", format!("No access to reserved parameter name: {name}.")));
+        return Err(Refusal::violation(
+            "AccessDeniedException",
+            format!("No access to reserved parameter name: {name}."),
+        ));
     }
     Ok(())
 }
@@ -87,7 +96,9 @@ pub(crate) fn execute(shared: &Shared, op: Op, request: &Request) -> Result<Repl
     let show = |name: &String| {
         let (value, version) = ssm.parameters.get(name)?;
         let arn = shared.arn("ssm", &format!("parameter{name}"));
-        Some(json!({"Name": name, "Type": "String", "Value": value, "Version": version, "DataType": "text", "ARN": arn}))
+        Some(
+            json!({"Name": name, "Type": "String", "Value": value, "Version": version, "DataType": "text", "ARN": arn}),
+        )
     };
     let body = if op == Op::GetParameter {
         let found = request.names.first().and_then(show);

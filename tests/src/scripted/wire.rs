@@ -85,7 +85,8 @@ impl Refusal {
             body["Item"] = serde_json::from_str(item).unwrap_or_default();
         }
         let query_error = self.query_code.as_ref().map(|code| format!("{code};{fault}"));
-        let content_type = if service == Service::Ssm { "application/x-amz-json-1.1" } else { "application/x-amz-json-1.0" };
+        let content_type =
+            if service == Service::Ssm { "application/x-amz-json-1.1" } else { "application/x-amz-json-1.0" };
         Reply { status: self.status, content_type, query_error, body: body.to_string().into() }
     }
 }
@@ -104,7 +105,8 @@ mod tests {
 
     #[test]
     fn an_sqs_error_carries_both_spellings() {
-        let refusal = Refusal::new(400, "com.amazonaws.sqs#QueueDoesNotExist", "gone").known_as("AWS.SimpleQueueService.NonExistentQueue");
+        let refusal = Refusal::new(400, "com.amazonaws.sqs#QueueDoesNotExist", "gone")
+            .known_as("AWS.SimpleQueueService.NonExistentQueue");
         let reply = refusal.reply(Service::Sqs);
         assert_eq!(reply.body, r#"{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"gone"}"#);
         assert_eq!(reply.query_error.as_deref(), Some("AWS.SimpleQueueService.NonExistentQueue;Sender"));

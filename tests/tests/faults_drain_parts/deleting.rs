@@ -8,12 +8,17 @@ use super::{QUEUE, TABLE, acme, consumer, drained, put_many, stored};
 async fn entries_that_fail_without_our_fault_are_sent_again_alone() {
     let aws = acme(10);
     let events = put_many(&aws, 10);
-    aws.on(Op::DeleteMessageBatch).nth(1).fail(Fault::FailEntries { which: Which::At(vec![3, 7]), code: "InternalError", sender_fault: false });
+    aws.on(Op::DeleteMessageBatch).nth(1).fail(Fault::FailEntries {
+        which: Which::At(vec![3, 7]),
+        code: "InternalError",
+        sender_fault: false,
+    });
     let _service = consumer(&aws).start().await;
     drained(&aws, &events).await;
     let deletes = aws.calls(Op::DeleteMessageBatch);
     let failed: Vec<String> = [3, 7].iter().map(|&at| deletes[0].entries()[at]["ReceiptHandle"].to_string()).collect();
-    let again: Vec<String> = deletes[1..].iter().flat_map(|call| call.entries()).map(|entry| entry["ReceiptHandle"].to_string()).collect();
+    let again: Vec<String> =
+        deletes[1..].iter().flat_map(|call| call.entries()).map(|entry| entry["ReceiptHandle"].to_string()).collect();
     assert_eq!(again, failed, "those two again, and nothing else");
     assert_eq!(aws.rows(TABLE).iter().map(|row| row.writes).max(), Some(1), "nothing had to come again");
 }
@@ -22,14 +27,25 @@ async fn entries_that_fail_without_our_fault_are_sent_again_alone() {
 async fn entries_that_fail_for_ever_are_tried_three_more_times_and_left_to_redelivery() {
     let aws = acme(100);
     let events = put_many(&aws, 1);
-    let rule = aws.on(Op::DeleteMessageBatch).fail(Fault::FailEntries { which: Which::All, code: "InternalError", sender_fault: false });
+    let rule = aws.on(Op::DeleteMessageBatch).fail(Fault::FailEntries {
+        which: Which::All,
+        code: "InternalError",
+        sender_fault: false,
+    });
     let service = consumer(&aws).set("VISIBILITY_TIMEOUT", "10s").start().await;
-    aws.wait_until("the message to be visible again", |aws| aws.count(Op::DeleteMessageBatch) >= 1 && aws.messages(QUEUE)[0].receives >= 2).await;
+    aws.wait_until("the message to be visible again", |aws| {
+        aws.count(Op::DeleteMessageBatch) >= 1 && aws.messages(QUEUE)[0].receives >= 2
+    })
+    .await;
     let calls = aws.calls(Op::DeleteMessageBatch);
     let first = calls[0].entries()[0]["ReceiptHandle"].clone();
     let tries = calls.iter().filter(|call| call.entries()[0]["ReceiptHandle"] == first).count();
     assert!((2..=4).contains(&tries), "{tries} tries of one handle");
-    assert!(service.process.log().iter().any(|line| line["level"] == "WARN" || line["level"] == "ERROR"), "{}", service.process.story());
+    assert!(
+        service.process.log().iter().any(|line| line["level"] == "WARN" || line["level"] == "ERROR"),
+        "{}",
+        service.process.story()
+    );
     rule.lift();
     drained(&aws, &events).await;
 }

@@ -68,6 +68,10 @@ async fn records_are_read_as_they_are_or_the_answer_is_503() {
 }
 
 fn ids(page: &serde_json::Value) -> Vec<String> {
-    let records = page.as_object().and_then(|page| page.values().find_map(serde_json::Value::as_array)).cloned().unwrap_or_default();
+    let records = page
+        .as_object()
+        .and_then(|page| page.values().find_map(serde_json::Value::as_array))
+        .cloned()
+        .unwrap_or_default();
     records.iter().map(|record| record["message_id"].as_str().unwrap_or_default().to_owned()).collect()
 }

@@ -32,8 +32,8 @@ async fn one_fault_of_any_call_loses_nothing_and_stores_everything_once() {
 async fn a_call_that_fails_for_seconds_deletes_nothing_unwritten_and_makes_no_dead_letter() {
     each(calls_and_faults(), |(op, fault)| async move {
         // A poll whose answer is lost has used up a receive of its messages: those are AWS's to give up.
-        let uses_up = op == Op::ReceiveMessage
-            && matches!(fault, Fault::StallAfterWork | Fault::HalfAnswer | Fault::CutAfter(_));
+        let uses_up =
+            op == Op::ReceiveMessage && matches!(fault, Fault::StallAfterWork | Fault::HalfAnswer | Fault::CutAfter(_));
         let aws = acme(if uses_up { 100 } else { 10 });
         let events = put_many(&aws, 25);
         let rule = aws.on(op).fail(fault.clone());
@@ -80,7 +80,12 @@ async fn with_a_role_that_has_only_put_item_any_fault_of_it_loses_nothing() {
         let service = consumer(&aws).start().await;
         drained(&aws, &events).await;
         assert_eq!(stored(&aws).len(), 12);
-        let said = service.process.lines().iter().filter(|line| line.contains("BatchWriteItem") && line.contains("PutItem")).count();
+        let said = service
+            .process
+            .lines()
+            .iter()
+            .filter(|line| line.contains("BatchWriteItem") && line.contains("PutItem"))
+            .count();
         assert_eq!(said, 1, "it says once that it falls back:\n{}", service.process.story());
     })
     .await;

@@ -8,7 +8,6 @@ mod writing;
 
 use std::collections::BTreeMap;
 
-
 use tests::scripted::{Aws, QueueSpec, TableSpec};
 use tests::service::{Kind, Launch};
 
@@ -34,7 +33,12 @@ pub(crate) fn consumer(aws: &Aws) -> Launch {
 
 /// Puts an event into the queue as the producer does.
 pub(crate) fn put(aws: &Aws, id: &str, body: &str) {
-    let attributes = [("tenant_id", "acme"), ("message_id", id), ("producer_environment", "acme"), ("content_type", "application/json")];
+    let attributes = [
+        ("tenant_id", "acme"),
+        ("message_id", id),
+        ("producer_environment", "acme"),
+        ("content_type", "application/json"),
+    ];
     aws.put_message(QUEUE, body, &attributes);
 }
 
@@ -54,11 +58,18 @@ pub(crate) fn stored(aws: &Aws) -> BTreeMap<String, String> {
 
 /// Whether an event is lost: neither in the queue nor in the table. The queue is looked at first, since it is emptied last.
 pub(crate) fn assert_nothing_lost(aws: &Aws, events: &BTreeMap<String, String>) {
-    let queued: Vec<String> = aws.messages(QUEUE).into_iter().map(|message| message.attributes["message_id"].clone()).collect();
-    let dead: Vec<String> = aws.messages(DEAD).into_iter().map(|message| message.attributes["message_id"].clone()).collect();
+    let queued: Vec<String> =
+        aws.messages(QUEUE).into_iter().map(|message| message.attributes["message_id"].clone()).collect();
+    let dead: Vec<String> =
+        aws.messages(DEAD).into_iter().map(|message| message.attributes["message_id"].clone()).collect();
     let stored = stored(aws);
     for id in events.keys() {
-        assert!(queued.contains(id) || stored.contains_key(id), "{id} is lost (in the dead-letter queue: {})\n{}", dead.contains(id), aws.story());
+        assert!(
+            queued.contains(id) || stored.contains_key(id),
+            "{id} is lost (in the dead-letter queue: {})\n{}",
+            dead.contains(id),
+            aws.story()
+        );
     }
 }
 
@@ -72,4 +83,3 @@ pub(crate) async fn drained(aws: &Aws, events: &BTreeMap<String, String>) {
     assert_eq!(&stored(aws), events);
     assert!(aws.queue(DEAD).is_empty(), "{:?}", aws.messages(DEAD));
 }
-

@@ -49,5 +49,9 @@ async fn a_message_larger_than_an_item_is_isolated_and_a_strange_id_gives_way_to
     assert_eq!(aws.messages(DEAD)[0].attributes["message_id"], "large");
     let bodies: Vec<String> = stored(&aws).into_values().collect();
     assert_eq!(bodies, ["long id", "number id", "{'event': 'no id'}"]);
-    assert!(stored(&aws).keys().all(|id| id.ends_with(|c: char| c.is_ascii_digit()) && id.len() == 36), "{:?}", stored(&aws));
+    assert!(
+        stored(&aws).keys().all(|id| id.ends_with(|c: char| c.is_ascii_digit()) && id.len() == 36),
+        "{:?}",
+        stored(&aws)
+    );
 }

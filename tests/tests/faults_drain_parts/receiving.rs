@@ -29,7 +29,10 @@ async fn an_idle_queue_is_polled_by_one_poller_whose_empty_answers_are_no_errors
     let calls = aws.calls(Op::ReceiveMessage);
     for call in &calls {
         let json = call.json();
-        assert_eq!((&json["MaxNumberOfMessages"], &json["WaitTimeSeconds"], &json["VisibilityTimeout"]), (&10.into(), &2.into(), &5.into()));
+        assert_eq!(
+            (&json["MaxNumberOfMessages"], &json["WaitTimeSeconds"], &json["VisibilityTimeout"]),
+            (&10.into(), &2.into(), &5.into())
+        );
     }
     // One after another: each begins when the one before has ended.
     for pair in calls.windows(2).skip(1) {
@@ -44,7 +47,10 @@ async fn an_idle_queue_is_polled_by_one_poller_whose_empty_answers_are_no_errors
 async fn by_default_a_poll_waits_twenty_seconds_and_outlives_every_other_timeout() {
     let aws = acme(10);
     let service = Launch::new(Kind::Consumer, &aws, "acme").start().await;
-    aws.wait_until("the first poll to end", |aws| aws.calls(Op::ReceiveMessage).iter().any(|call| call.ended.is_some())).await;
+    aws.wait_until("the first poll to end", |aws| {
+        aws.calls(Op::ReceiveMessage).iter().any(|call| call.ended.is_some())
+    })
+    .await;
     let poll = aws.calls(Op::ReceiveMessage)[0].clone();
     assert_eq!(poll.json()["WaitTimeSeconds"], 20);
     assert_eq!(poll.outcome, Outcome::Answered(200));
@@ -133,5 +139,20 @@ async fn one_message_twice_in_one_receive_is_one_record_and_leaves_the_queue() {
     let events = put_many(&aws, 4);
     aws.on(Op::ReceiveMessage).times(2).fail(Fault::Duplicates);
     let _service = consumer(&aws).start().await;
+    drained(&aws, &events).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_that_answers_empty_without_waiting_is_not_polled_without_pause() {
+    let aws = acme(10);
+    let rule = aws.on(Op::ReceiveMessage).answer("{}");
+    let _service = consumer(&aws).start().await;
+    aws.wait_until("a poll", |_| rule.hits() >= 1).await;
+    let calls = aws.count(Op::ReceiveMessage);
+    aws.holds_within(Duration::from_secs(5), |_| false).await;
+    let calls = aws.count(Op::ReceiveMessage) - calls;
+    assert!((2..=15).contains(&calls), "{calls} calls in 5 s");
+    rule.lift();
+    let events = put_many(&aws, 3);
     drained(&aws, &events).await;
 }

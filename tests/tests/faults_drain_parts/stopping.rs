@@ -14,13 +14,19 @@ async fn a_message_that_arrives_in_the_last_poll_is_stored_before_the_end() {
     let mut service = Launch::new(Kind::Consumer, &aws, "acme").start().await;
     aws.wait_until("a poll", |aws| aws.count(Op::ReceiveMessage) >= 1).await;
     service.process.signal("TERM").await;
-    service.process.line("that it stops", |line| line.to_ascii_lowercase().contains("stop") || line.contains("drain")).await;
+    service
+        .process
+        .line("that it stops", |line| line.to_ascii_lowercase().contains("stop") || line.contains("drain"))
+        .await;
     put(&aws, "last", "1");
     let (code, _) = service.process.ended().await;
     assert_eq!(code, Some(0), "{}", service.process.story());
     assert_eq!(stored(&aws).keys().collect::<Vec<_>>(), ["last"]);
     assert!(aws.queue(QUEUE).is_empty());
-    assert!(aws.calls(Op::ReceiveMessage).iter().all(|call| call.outcome == Outcome::Answered(200)), "a poll was cut off");
+    assert!(
+        aws.calls(Op::ReceiveMessage).iter().all(|call| call.outcome == Outcome::Answered(200)),
+        "a poll was cut off"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,12 +42,20 @@ async fn no_receive_starts_after_the_signal() {
         assert_eq!(code, Some(0), "{}", service.process.story());
         assert!(took < Duration::from_secs(6), "{took:?}");
         // The signal takes a moment to arrive, more on a busy machine; a poller that goes on would go on for seconds.
-        let late = aws.calls(Op::ReceiveMessage).iter().filter(|call| call.arrived > signalled + Duration::from_secs(1)).count();
+        let late = aws
+            .calls(Op::ReceiveMessage)
+            .iter()
+            .filter(|call| call.arrived > signalled + Duration::from_secs(1))
+            .count();
         assert_eq!(late, 0, "receives after SIG{signal}");
         assert_nothing_lost(&aws, &events);
         assert_eq!(aws.queue(QUEUE).in_flight, 0, "messages are left hidden");
         let left = aws.queue(QUEUE).visible;
-        assert_eq!(aws.row_count(TABLE) + left, 300, "what is stored was not deleted, or what was deleted is not stored");
+        assert_eq!(
+            aws.row_count(TABLE) + left,
+            300,
+            "what is stored was not deleted, or what was deleted is not stored"
+        );
     }
 }
 

@@ -22,7 +22,11 @@ async fn unprocessed_items_are_written_before_their_messages_are_deleted() {
         .map(|entry| entry["PutRequest"]["Item"]["message_id"]["S"].as_str().unwrap_or_default().to_owned())
         .collect();
     let again = writes[1..].iter().find(|call| {
-        let ids: BTreeSet<String> = call.entries().iter().map(|entry| entry["PutRequest"]["Item"]["message_id"]["S"].as_str().unwrap_or_default().to_owned()).collect();
+        let ids: BTreeSet<String> = call
+            .entries()
+            .iter()
+            .map(|entry| entry["PutRequest"]["Item"]["message_id"]["S"].as_str().unwrap_or_default().to_owned())
+            .collect();
         left.is_subset(&ids)
     });
     let again = again.expect("a second write of the two");
@@ -71,7 +75,8 @@ async fn bodies_are_stored_as_they_were_sent() {
         "\u{1F600}\u{10FFFF}é\t\r\n",
     ];
     let aws = acme(10);
-    let events: BTreeMap<String, String> = bodies.iter().enumerate().map(|(n, body)| (format!("m-{n}"), (*body).to_owned())).collect();
+    let events: BTreeMap<String, String> =
+        bodies.iter().enumerate().map(|(n, body)| (format!("m-{n}"), (*body).to_owned())).collect();
     for (id, body) in &events {
         put(&aws, id, body);
     }
@@ -143,11 +148,11 @@ async fn two_hundred_messages_with_a_third_of_writes_throttled_are_two_hundred_r
     let events = put_many(&aws, 200);
     let seed = fastrand::u64(..);
     println!("seed {seed}");
-    aws.chaos(Some(
-        Chaos::seeded(seed)
-            .with(Op::BatchWriteItem, Fault::Throttled, 0.3)
-            .with(Op::BatchWriteItem, Fault::Unprocessed(Which::First(5)), 0.3),
-    ));
+    aws.chaos(Some(Chaos::seeded(seed).with(Op::BatchWriteItem, Fault::Throttled, 0.3).with(
+        Op::BatchWriteItem,
+        Fault::Unprocessed(Which::First(5)),
+        0.3,
+    )));
     let _service = consumer(&aws).start().await;
     drained(&aws, &events).await;
 }

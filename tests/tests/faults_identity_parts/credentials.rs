@@ -28,7 +28,10 @@ async fn a_thousand_requests_share_one_session_of_the_web_identity() {
     assert_eq!(aws.count(Op::AssumeRoleWithWebIdentity), 1);
     assert_eq!(aws.queue("consumer-acme").len(), 1_000);
     let said = service.process.lines().join("\n");
-    assert!(said.contains("web identity token") && said.contains(token.path()), "the start names where credentials come from:\n{said}");
+    assert!(
+        said.contains("web identity token") && said.contains(token.path()),
+        "the start names where credentials come from:\n{said}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -52,7 +55,10 @@ async fn sessions_that_end_under_load_are_renewed_with_the_token_of_the_day_and_
         sent += 1;
         assert!(start.elapsed() < Duration::from_secs(60), "{}", aws.story());
     }
-    aws.wait_until("every event as a record", |aws| aws.row_count("consumer-acme") == sent && aws.queue("consumer-acme").is_empty()).await;
+    aws.wait_until("every event as a record", |aws| {
+        aws.row_count("consumer-acme") == sent && aws.queue("consumer-acme").is_empty()
+    })
+    .await;
     // Two processes; a session of 6 s is renewed a fifth of its life before its end.
     let (renewals, lives) = (aws.count(Op::AssumeRoleWithWebIdentity), start.elapsed().as_secs_f64() / 4.0);
     assert!((renewals as f64) < 2.0 * lives + 8.0, "{renewals} calls to STS in {:?}", start.elapsed());
@@ -141,7 +147,9 @@ async fn a_token_file_that_cannot_be_read_is_named_and_no_other_identity_is_trie
     // Not the start's line, which names the source as well.
     service
         .process
-        .line("which file it cannot read", |line| line.contains(token.path()) && (line.contains("\"WARN\"") || line.contains("\"ERROR\"")))
+        .line("which file it cannot read", |line| {
+            line.contains(token.path()) && (line.contains("\"WARN\"") || line.contains("\"ERROR\""))
+        })
         .await;
     let answer = service.event("acme", "{}").await;
     assert_eq!(answer.status, 503);

@@ -55,7 +55,11 @@ async fn each_service_honours_the_shared_endpoint_and_a_service_s_own() {
     let _consumer = at_both(Kind::Consumer).set("SHUTDOWN_TIMEOUT", "5s").start().await;
     shared.wait_until("both records and the claim", |aws| aws.row_count("consumer-acme") == 3).await;
     own.wait_until("an empty queue", |aws| aws.queue("consumer-acme").is_empty()).await;
-    let urls: Vec<String> = own.calls(Op::SendMessageBatch).iter().map(|call| call.json()["QueueUrl"].as_str().unwrap_or_default().to_owned()).collect();
+    let urls: Vec<String> = own
+        .calls(Op::SendMessageBatch)
+        .iter()
+        .map(|call| call.json()["QueueUrl"].as_str().unwrap_or_default().to_owned())
+        .collect();
     assert!(urls.iter().all(|url| *url == own.queue_url("consumer-acme")), "{urls:?}");
 }
 
@@ -69,7 +73,12 @@ async fn an_arn_of_another_partition_works_and_one_of_another_region_is_refused_
         assert_eq!(service.event("acme", "{}").await.status, 200);
         assert_eq!(aws.queue("consumer-acme").len(), 1);
     }
-    for value in ["arn:aws:sqs:us-east-1:123456789012:consumer-acme", "https://sqs.eu-central-1.amazonaws.com/123456789012/q", "", "arn:aws:sqs"] {
+    for value in [
+        "arn:aws:sqs:us-east-1:123456789012:consumer-acme",
+        "https://sqs.eu-central-1.amazonaws.com/123456789012/q",
+        "",
+        "arn:aws:sqs",
+    ] {
         let aws = Aws::start();
         aws.provision("acme");
         aws.set_parameter("/acme/consumer_sqs", value);

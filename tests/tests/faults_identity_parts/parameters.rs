@@ -12,7 +12,12 @@ async fn a_consumer_reads_both_its_parameters_in_one_call() {
     aws.provision("acme");
     let _service = Launch::new(Kind::Consumer, &aws, "acme").start().await;
     assert_eq!(aws.count_service(AwsService::Ssm), 1);
-    let mut names: Vec<String> = aws.calls(Op::GetParameters)[0].json()["Names"].as_array().into_iter().flatten().map(ToString::to_string).collect();
+    let mut names: Vec<String> = aws.calls(Op::GetParameters)[0].json()["Names"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
     names.sort();
     assert_eq!(names, ["\"/acme/consumer_ddb\"", "\"/acme/consumer_sqs\""]);
 }
@@ -52,7 +57,24 @@ async fn ids_that_are_none_are_400_and_reach_no_parameter() {
     let service = Launch::new(Kind::Producer, &aws, "pool-1").start().await;
     let reads = aws.count_service(AwsService::Ssm);
     let url = format!("{}/producer", service.url);
-    for tenant in ["{x}", "../other", "other/consumer_sqs", "awsome", "SSMith", "ssmith", "acme corp", "a/b", "a.b", "*", "acme?", "", "acme,other", "default", "pool-2", "kube-system"] {
+    for tenant in [
+        "{x}",
+        "../other",
+        "other/consumer_sqs",
+        "awsome",
+        "SSMith",
+        "ssmith",
+        "acme corp",
+        "a/b",
+        "a.b",
+        "*",
+        "acme?",
+        "",
+        "acme,other",
+        "default",
+        "pool-2",
+        "kube-system",
+    ] {
         let answer = service.http.post(&url, &[("tenantID", tenant)], "{}").await;
         assert_eq!(answer.status, 400, "{tenant}: {}", answer.text());
         assert_honest(&answer);
@@ -94,7 +116,9 @@ async fn strangers_share_a_small_budget_and_known_tenants_do_not_notice() {
     let mut running = tokio::task::JoinSet::new();
     for n in 0..300 {
         let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
-        running.spawn(async move { http.post(&url, &[("tenantID", &format!("stranger-{n}"))], "{}").await.status.as_u16() });
+        running.spawn(
+            async move { http.post(&url, &[("tenantID", &format!("stranger-{n}"))], "{}").await.status.as_u16() },
+        );
     }
     let answer = service.event("acme", "{}").await;
     assert_eq!(answer.status, 200);

@@ -17,7 +17,10 @@ fn payments(aws: &Aws) -> Launch {
 
 /// The calls that taking a payment makes, with every fault of each.
 fn calls_and_faults() -> Vec<(Op, Fault)> {
-    [Op::PutItem, Op::SendMessageBatch].into_iter().flat_map(|op| Fault::each_of(op).into_iter().map(move |fault| (op, fault))).collect()
+    [Op::PutItem, Op::SendMessageBatch]
+        .into_iter()
+        .flat_map(|op| Fault::each_of(op).into_iter().map(move |fault| (op, fault)))
+        .collect()
 }
 
 /// The ids of the payments whose events are in the queue.
@@ -51,7 +54,11 @@ async fn a_fault_of_any_call_leaves_one_payment_for_one_key() {
         let first = service.payment("acme", "key-1").await;
         assert_in_time(&first, REQUEST_TIMEOUT);
         if first.status == 202 {
-            assert_eq!(events(&aws), BTreeSet::from([payment_id(&first)]), "a 202 for an event that is not in the queue");
+            assert_eq!(
+                events(&aws),
+                BTreeSet::from([payment_id(&first)]),
+                "a 202 for an event that is not in the queue"
+            );
         } else {
             assert_honest(&first);
         }
@@ -65,7 +72,10 @@ async fn a_fault_of_any_call_leaves_one_payment_for_one_key() {
         assert_eq!(rows.len(), 1, "one claim");
         assert_eq!((rows[0].sort.as_str(), rows[0].writes), (format!("payment#{}", payment_id(&again)).as_str(), 1));
         let other = json!({"amount": "13.00", "currency": "EUR", "reference": "order 1"}).to_string();
-        let other = service.http.post(&format!("{}/payments", service.url), &[("tenantID", "acme"), ("Idempotency-Key", "key-1")], other).await;
+        let other = service
+            .http
+            .post(&format!("{}/payments", service.url), &[("tenantID", "acme"), ("Idempotency-Key", "key-1")], other)
+            .await;
         assert_eq!(other.status, 422, "{}", other.text());
         assert_eq!(events(&aws).len(), 1);
     })

@@ -89,7 +89,11 @@ async fn a_throttled_entry_is_sent_again_and_a_refused_one_fails_alone() {
     let aws = Aws::start();
     aws.provision("acme");
     let service = producer(&aws).start().await;
-    let refused = Fault::FailEntries { which: Which::Containing("bad".into()), code: "InvalidParameterValue", sender_fault: true };
+    let refused = Fault::FailEntries {
+        which: Which::Containing("bad".into()),
+        code: "InvalidParameterValue",
+        sender_fault: true,
+    };
     aws.on(Op::SendMessageBatch).fail(refused);
     let body = r#"["good 1","bad","good 2"]"#;
     let answer = service.http.post(&format!("{}/producer/batch", service.url), &[("tenantID", "acme")], body).await;
@@ -118,7 +122,10 @@ async fn one_slow_tenant_of_a_pool_delays_no_other() {
     aws.on(Op::SendMessageBatch).for_queue("consumer-slow").fail(Fault::Late(Duration::from_secs(3)));
     let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
     let slow = tokio::spawn(async move { http.post(&url, &[("tenantID", "slow")], "{}").await });
-    aws.wait_until("the slow send", |aws| aws.calls(Op::SendMessageBatch).iter().filter(|call| &*call.target == "consumer-slow").count() == 2).await;
+    aws.wait_until("the slow send", |aws| {
+        aws.calls(Op::SendMessageBatch).iter().filter(|call| &*call.target == "consumer-slow").count() == 2
+    })
+    .await;
     let quick = service.event("quick", "{}").await;
     assert_eq!(quick.status, 200);
     assert!(quick.took < Duration::from_secs(2), "{:?}", quick.took);

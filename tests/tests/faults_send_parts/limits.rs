@@ -74,7 +74,15 @@ async fn an_empty_body_is_the_default_event() {
     let aws = Aws::start();
     aws.provision("acme");
     let service = producer(&aws).start().await;
-    let answer = service.http.send(hyper::Method::POST, &format!("{}/producer", service.url), &[("tenantID", "acme"), ("content-type", "text/plain")], "").await;
+    let answer = service
+        .http
+        .send(
+            hyper::Method::POST,
+            &format!("{}/producer", service.url),
+            &[("tenantID", "acme"), ("content-type", "text/plain")],
+            "",
+        )
+        .await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(aws.messages("consumer-acme")[0].body, r#"{"event":"Event raised!"}"#);
 }
@@ -111,7 +119,8 @@ async fn large_events_in_one_batch_are_sent_in_calls_that_sqs_takes() {
     let answer = service.http.post(&format!("{}/producer/batch", service.url), &[("tenantID", "acme")], body).await;
     assert_eq!(answer.status, 200, "{}", &answer.text()[..300.min(answer.text().len())]);
     // Each at least once: a send that a busy machine answers late is sent again.
-    let stored: std::collections::BTreeSet<String> = aws.messages("consumer-acme").into_iter().map(|message| message.body).collect();
+    let stored: std::collections::BTreeSet<String> =
+        aws.messages("consumer-acme").into_iter().map(|message| message.body).collect();
     assert_eq!(stored.len(), 40);
     assert!(events.iter().all(|event| stored.contains(event)));
     assert_eq!(answer.json()["results"].as_array().map(Vec::len), Some(40));

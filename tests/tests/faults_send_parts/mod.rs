@@ -18,7 +18,8 @@ pub(crate) fn producer(aws: &Aws) -> Launch {
 
 /// The `message_id` attributes of what is in the queue, each once.
 pub(crate) fn message_ids(aws: &Aws) -> Vec<String> {
-    let mut ids: Vec<String> = aws.messages("consumer-acme").iter().map(|message| message.attributes["message_id"].clone()).collect();
+    let mut ids: Vec<String> =
+        aws.messages("consumer-acme").iter().map(|message| message.attributes["message_id"].clone()).collect();
     ids.sort();
     ids.dedup();
     ids

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use aws_sdk_sqs::error::ProvideErrorMetadata as _;
 use aws_sdk_sqs::config::Credentials;
+use aws_sdk_sqs::error::ProvideErrorMetadata as _;
 use aws_sdk_sts::config::ProvideCredentials as _;
 use tests::http::Http;
 use tests::scripted::{Aws, Fault, Op, QueueSpec};
@@ -36,7 +36,8 @@ async fn a_session_of_a_web_identity_ends_when_it_says_and_is_refused_after() {
     let ends = session.expiry().unwrap();
     assert!(ends.duration_since(SystemTime::now()).unwrap_or_default() <= Duration::from_secs(2));
     let config = bare(&aws).credentials_provider(session).load().await;
-    let send = || aws_sdk_sqs::Client::new(&config).send_message().queue_url(aws.queue_url("q")).message_body("x").send();
+    let send =
+        || aws_sdk_sqs::Client::new(&config).send_message().queue_url(aws.queue_url("q")).message_body("x").send();
     send().await.unwrap();
     assert!(aws.calls(Op::SendMessage)[0].access_key.starts_with("ASIAWEBI"));
     tokio::time::sleep(Duration::from_millis(2_100)).await;
@@ -103,7 +104,10 @@ async fn a_stray_request_fails_the_test() {
         .endpoint(aws.endpoint())
         .unwrap()
         .max_attempts(1)
-        .configure(&aws_config::provider_config::ProviderConfig::without_region().with_http_client(aws_smithy_http_client::Builder::new().build_http()))
+        .configure(
+            &aws_config::provider_config::ProviderConfig::without_region()
+                .with_http_client(aws_smithy_http_client::Builder::new().build_http()),
+        )
         .build();
     let provider = aws_config::imds::credentials::ImdsCredentialsProvider::builder().imds_client(client).build();
     provider.provide_credentials().await.unwrap_err();

@@ -40,7 +40,12 @@ async fn a_message_is_counted_in_bytes_with_its_attributes() {
     let attribute = MessageAttributeValue::builder().data_type("String").string_value("acme").build().unwrap();
     let send = |bytes: usize| {
         let body = "é".repeat(bytes / 2) + &"x".repeat(bytes % 2);
-        client.send_message().queue_url(&url).message_body(body).message_attributes("tenant_id", attribute.clone()).send()
+        client
+            .send_message()
+            .queue_url(&url)
+            .message_body(body)
+            .message_attributes("tenant_id", attribute.clone())
+            .send()
     };
     send(262_144 - 19).await.unwrap();
     let error = send(262_144 - 18).await.unwrap_err().into_service_error();
@@ -54,11 +59,24 @@ async fn attributes_outside_the_rules_are_refused() {
     let aws = Aws::start();
     aws.create_queue(QueueSpec::named("q"));
     let (client, url) = (sqs(&aws).await, aws.queue_url("q"));
-    let attribute = |kind: &str, value: &str| MessageAttributeValue::builder().data_type(kind).string_value(value).build().unwrap();
-    for (name, kind, value) in
-        [("tier", "String", ""), ("AWS.tier", "String", "x"), ("a..b", "String", "x"), ("a b", "String", "x"), ("n", "Text", "x"), ("n", "Number", "x"), ("n", "String", "\u{FFFF}")]
-    {
-        let sent = client.send_message().queue_url(&url).message_body("x").message_attributes(name, attribute(kind, value)).send().await;
+    let attribute =
+        |kind: &str, value: &str| MessageAttributeValue::builder().data_type(kind).string_value(value).build().unwrap();
+    for (name, kind, value) in [
+        ("tier", "String", ""),
+        ("AWS.tier", "String", "x"),
+        ("a..b", "String", "x"),
+        ("a b", "String", "x"),
+        ("n", "Text", "x"),
+        ("n", "Number", "x"),
+        ("n", "String", "\u{FFFF}"),
+    ] {
+        let sent = client
+            .send_message()
+            .queue_url(&url)
+            .message_body("x")
+            .message_attributes(name, attribute(kind, value))
+            .send()
+            .await;
         assert_eq!(sent.unwrap_err().into_service_error().meta().code(), Some("InvalidParameterValue"), "{name}");
     }
     let mut eleven = client.send_message().queue_url(&url).message_body("x");
@@ -78,7 +96,10 @@ async fn numbers_outside_their_range_are_refused() {
     receive.clone().wait_time_seconds(21).send().await.unwrap_err();
     receive.visibility_timeout(43_201).send().await.unwrap_err();
     let messages: Vec<_> = aws.take_violations().into_iter().map(|violation| violation.message).collect();
-    assert_eq!(messages[0], "Value 11 for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 10, if provided.");
+    assert_eq!(
+        messages[0],
+        "Value 11 for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 10, if provided."
+    );
     assert_eq!(messages.len(), 3);
 }
 

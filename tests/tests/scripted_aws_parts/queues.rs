@@ -81,7 +81,8 @@ async fn an_empty_poll_ends_after_its_wait() {
     let aws = Aws::start();
     aws.create_queue(QueueSpec::named("q"));
     let start = Instant::now();
-    let received = sqs(&aws).await.receive_message().queue_url(aws.queue_url("q")).wait_time_seconds(1).send().await.unwrap();
+    let received =
+        sqs(&aws).await.receive_message().queue_url(aws.queue_url("q")).wait_time_seconds(1).send().await.unwrap();
     assert_eq!(received.messages().len(), 0);
     assert!(start.elapsed() >= Duration::from_secs(1));
 }
@@ -93,7 +94,11 @@ async fn what_is_not_deleted_comes_again_and_at_last_goes_to_the_dead_letter_que
     aws.create_queue(QueueSpec::named("q").redrive("dead", 2).visibility(Duration::from_secs(1)));
     aws.put_message("q", "poison", &[]);
     let (client, url) = (sqs(&aws).await, aws.queue_url("q"));
-    let receive = client.receive_message().queue_url(&url).wait_time_seconds(5).message_system_attribute_names(MessageSystemAttributeName::All);
+    let receive = client
+        .receive_message()
+        .queue_url(&url)
+        .wait_time_seconds(5)
+        .message_system_attribute_names(MessageSystemAttributeName::All);
     for receives in ["1", "2"] {
         let received = receive.clone().send().await.unwrap();
         let count = &received.messages()[0].attributes().unwrap()[&MessageSystemAttributeName::ApproximateReceiveCount];
@@ -117,7 +122,8 @@ async fn only_the_handle_of_the_latest_receive_deletes() {
     assert_eq!(aws.queue("q").len(), 1);
     client.delete_message().queue_url(&url).receipt_handle(second).send().await.unwrap();
     assert_eq!(aws.queue("q").len(), 0);
-    let error = client.delete_message().queue_url(&url).receipt_handle("none").send().await.unwrap_err().into_service_error();
+    let error =
+        client.delete_message().queue_url(&url).receipt_handle("none").send().await.unwrap_err().into_service_error();
     assert!(error.is_receipt_handle_is_invalid(), "{error:?}");
 }
 
@@ -142,7 +148,8 @@ async fn a_changed_visibility_hides_for_longer_or_hands_back_at_once() {
 async fn a_batch_is_answered_entry_by_entry() {
     let aws = Aws::start();
     aws.create_queue(QueueSpec::named("q"));
-    let entry = |id: &str, body: &str| SendMessageBatchRequestEntry::builder().id(id).message_body(body).build().unwrap();
+    let entry =
+        |id: &str, body: &str| SendMessageBatchRequestEntry::builder().id(id).message_body(body).build().unwrap();
     let sent = sqs(&aws)
         .await
         .send_message_batch()
@@ -176,6 +183,7 @@ async fn a_poll_whose_client_has_gone_hides_what_arrives() {
 #[tokio::test]
 async fn a_queue_that_is_gone_is_told_in_both_spellings() {
     let aws = Aws::start();
-    let error = sqs(&aws).await.send_message().queue_url(aws.queue_url("none")).message_body("x").send().await.unwrap_err();
+    let error =
+        sqs(&aws).await.send_message().queue_url(aws.queue_url("none")).message_body("x").send().await.unwrap_err();
     assert!(error.into_service_error().is_queue_does_not_exist());
 }

@@ -21,7 +21,8 @@ impl Sender {
 
     /// Sends a message with half a second of patience: the code of the error, or the kind of failure.
     async fn send(&self) -> Result<(), String> {
-        let timeouts = aws_config::timeout::TimeoutConfig::builder().operation_timeout(Duration::from_millis(500)).build();
+        let timeouts =
+            aws_config::timeout::TimeoutConfig::builder().operation_timeout(Duration::from_millis(500)).build();
         let send = self.client.send_message().queue_url(&self.url).message_body("x").customize();
         let sent = send.config_override(aws_sdk_sqs::config::Builder::new().timeout_config(timeouts)).send().await;
         sent.map(drop).map_err(|error| match &error {
@@ -83,13 +84,23 @@ async fn cuts_and_answers_are_in_the_log() {
 async fn entries_fail_or_are_forgotten_as_scripted() {
     let aws = Aws::start();
     let sender = Sender::new(&aws).await;
-    let entries: Vec<_> = ["a", "b", "c"].iter().map(|id| SendMessageBatchRequestEntry::builder().id(*id).message_body(*id).build().unwrap()).collect();
+    let entries: Vec<_> = ["a", "b", "c"]
+        .iter()
+        .map(|id| SendMessageBatchRequestEntry::builder().id(*id).message_body(*id).build().unwrap())
+        .collect();
     let send = sender.client.send_message_batch().queue_url(&sender.url).set_entries(Some(entries));
-    aws.on(Op::SendMessageBatch).nth(1).fail(Fault::FailEntries { which: Which::At(vec![1]), code: "InternalError", sender_fault: false });
+    aws.on(Op::SendMessageBatch).nth(1).fail(Fault::FailEntries {
+        which: Which::At(vec![1]),
+        code: "InternalError",
+        sender_fault: false,
+    });
     aws.on(Op::SendMessageBatch).nth(2).fail(Fault::ForgetEntries { which: Which::Containing("c".into()), done: true });
     let first = send.clone().send().await.unwrap();
     assert_eq!(first.successful().iter().map(|entry| entry.id()).collect::<Vec<_>>(), ["a", "c"]);
-    assert_eq!((first.failed()[0].id(), first.failed()[0].code(), first.failed()[0].sender_fault()), ("b", "InternalError", false));
+    assert_eq!(
+        (first.failed()[0].id(), first.failed()[0].code(), first.failed()[0].sender_fault()),
+        ("b", "InternalError", false)
+    );
     let second = send.send().await.unwrap();
     assert_eq!((second.successful().len(), second.failed().len()), (2, 0));
     assert_eq!(aws.queue("q").len(), 5);
@@ -101,11 +112,19 @@ async fn duplicates_come_within_one_receive_and_only_the_second_handle_deletes()
     let sender = Sender::new(&aws).await;
     aws.put_message("q", "twice", &[]);
     aws.on(Op::ReceiveMessage).nth(1).fail(Fault::Duplicates);
-    let received = sender.client.receive_message().queue_url(&sender.url).max_number_of_messages(10).send().await.unwrap();
+    let received =
+        sender.client.receive_message().queue_url(&sender.url).max_number_of_messages(10).send().await.unwrap();
     let [one, two] = received.messages() else { panic!("{received:?}") };
     assert_eq!(one.message_id(), two.message_id());
     for (message, left) in [(one, 1), (two, 0)] {
-        sender.client.delete_message().queue_url(&sender.url).receipt_handle(message.receipt_handle().unwrap()).send().await.unwrap();
+        sender
+            .client
+            .delete_message()
+            .queue_url(&sender.url)
+            .receipt_handle(message.receipt_handle().unwrap())
+            .send()
+            .await
+            .unwrap();
         assert_eq!(aws.queue("q").len(), left);
     }
 }

@@ -16,7 +16,9 @@ fn item(tenant: &str, message: &str) -> HashMap<String, AttributeValue> {
 }
 
 fn put(tenant: &str, message: &str) -> WriteRequest {
-    WriteRequest::builder().put_request(PutRequest::builder().set_item(Some(item(tenant, message))).build().unwrap()).build()
+    WriteRequest::builder()
+        .put_request(PutRequest::builder().set_item(Some(item(tenant, message))).build().unwrap())
+        .build()
 }
 
 #[tokio::test]
@@ -56,7 +58,9 @@ async fn a_query_pages_backwards_through_one_partition() {
         .scan_index_forward(false)
         .limit(2);
     let first = query.clone().send().await.unwrap();
-    let ids = |items: &[HashMap<String, AttributeValue>]| items.iter().map(|item| item["message_id"].as_s().unwrap().clone()).collect::<Vec<_>>();
+    let ids = |items: &[HashMap<String, AttributeValue>]| {
+        items.iter().map(|item| item["message_id"].as_s().unwrap().clone()).collect::<Vec<_>>()
+    };
     assert_eq!(ids(first.items()), ["3", "2"]);
     let second = query.set_exclusive_start_key(first.last_evaluated_key().cloned()).send().await.unwrap();
     assert_eq!(ids(second.items()), ["1"]);
@@ -93,7 +97,8 @@ async fn batches_outside_the_limits_are_refused_and_fail_the_test() {
     let long = "k".repeat(1_025);
     let mut large = put("acme", "1").put_request().unwrap().item().clone();
     large.insert("body".into(), s(&big));
-    let large = WriteRequest::builder().put_request(PutRequest::builder().set_item(Some(large)).build().unwrap()).build();
+    let large =
+        WriteRequest::builder().put_request(PutRequest::builder().set_item(Some(large)).build().unwrap()).build();
     let cases = [
         ((0..26).map(|n| put("acme", &n.to_string())).collect(), "at most 25"),
         (vec![put("acme", "1"), put("acme", "1")], "duplicates"),

@@ -48,7 +48,9 @@ pub(crate) struct Placeholders<'p, 'a> {
 pub(crate) fn projection(text: &str, names: &BTreeMap<Text<'_>, Text<'_>>) -> Result<Vec<String>, String> {
     let name = |listed: &str| match names.get(listed) {
         Some(name) => Ok(name.to_string()),
-        None if listed.starts_with('#') => Err(format!("An expression attribute name used in the document path is not defined: {listed}")),
+        None if listed.starts_with('#') => {
+            Err(format!("An expression attribute name used in the document path is not defined: {listed}"))
+        }
         None => plain_name(listed),
     };
     text.split(',').map(|listed| name(listed.trim())).collect()
@@ -130,7 +132,8 @@ fn tokens(text: &str) -> Result<Vec<&str>, String> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '#' | ':'))).unwrap_or(rest.len());
+        let word =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '#' | ':'))).unwrap_or(rest.len());
         let length = match word {
             0 if ["<>", "<=", ">="].iter().any(|sign| rest.starts_with(sign)) => 2,
             0 if rest.starts_with(['=', '<', '>', '(', ')', ',']) => 1,
@@ -194,12 +197,16 @@ impl<'t, 'a> Parser<'t, '_, 'a> {
         for (function, wanted) in [("attribute_exists", true), ("attribute_not_exists", false)] {
             if self.skip(function) {
                 self.expect("(")?;
-                let Operand::Name(name) = self.operand()? else { return Err("The operand must be a document path".into()) };
+                let Operand::Name(name) = self.operand()? else {
+                    return Err("The operand must be a document path".into());
+                };
                 self.expect(")")?;
                 return Ok(Condition::Exists(name, wanted));
             }
         }
-        for (function, make) in [("begins_with", Condition::BeginsWith as fn(_, _) -> _), ("contains", Condition::Contains)] {
+        for (function, make) in
+            [("begins_with", Condition::BeginsWith as fn(_, _) -> _), ("contains", Condition::Contains)]
+        {
             if self.skip(function) {
                 self.expect("(")?;
                 let one = self.operand()?;
@@ -234,7 +241,12 @@ impl<'t, 'a> Parser<'t, '_, 'a> {
             return self.placeholders.values.get(token).cloned().map(Operand::Value).ok_or_else(undefined);
         }
         if token.starts_with('#') {
-            return self.placeholders.names.get(token).map(|name| Operand::Name(name.to_string())).ok_or_else(undefined);
+            return self
+                .placeholders
+                .names
+                .get(token)
+                .map(|name| Operand::Name(name.to_string()))
+                .ok_or_else(undefined);
         }
         plain_name(token).map(Operand::Name)
     }

@@ -32,7 +32,9 @@ pub(crate) fn check(request: &Request<'_>, body: &[u8]) -> Result<(), Refusal> {
                 return Err(invalid("The batch write request list for a table cannot be null or empty."));
             }
             if count > MAX_WRITES {
-                return Err(invalid(format!("Too many items requested for the BatchWriteItem call ({count}); at most 25.")));
+                return Err(invalid(format!(
+                    "Too many items requested for the BatchWriteItem call ({count}); at most 25."
+                )));
             }
             tables.iter().flat_map(|(_, writes)| writes).try_for_each(|write| check_item(&write.attributes))
         }
@@ -74,7 +76,9 @@ pub(crate) fn key(spec: &TableSpec, item: &Item<'_>) -> Result<(Box<str>, Box<st
             "One or more parameter values were invalid: Size of {kind} has exceeded the maximum size limit of {most} bytes"
         ))),
         Some(Value::S(text)) => Ok(Box::from(&**text)),
-        Some(_) => Err(invalid(format!("One or more parameter values were invalid: Type mismatch for key {name}, expected: S"))),
+        Some(_) => Err(invalid(format!(
+            "One or more parameter values were invalid: Type mismatch for key {name}, expected: S"
+        ))),
     };
     Ok((part(&spec.partition_key, 2_048, "hashkey")?, part(&spec.sort_key, 1_024, "sortkey")?))
 }

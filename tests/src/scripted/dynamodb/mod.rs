@@ -17,8 +17,8 @@ use request::{Planned, Put};
 use table::Table;
 pub use table::TableSpec;
 use value::Item;
-pub(crate) use view::{row_count, rows};
 pub use view::Row;
+pub(crate) use view::{row_count, rows};
 
 use super::fault::{Fault, gone};
 use super::op::Op;
@@ -66,7 +66,8 @@ pub(crate) fn execute(shared: &Shared, op: Op, request: &Request<'_>, fault: Opt
             let mut keys = Vec::with_capacity(batch.len());
             for (name, writes) in batch {
                 let table = tables.table(name, op)?;
-                let found: Vec<_> = writes.iter().map(|write| limits::key(&table.spec, &write.attributes)).collect::<Result<_, _>>()?;
+                let found: Vec<_> =
+                    writes.iter().map(|write| limits::key(&table.spec, &write.attributes)).collect::<Result<_, _>>()?;
                 limits::distinct(found.iter())?;
                 keys.push(found);
             }
@@ -101,7 +102,12 @@ fn shown(
 }
 
 /// Writes what the fault lets through; the texts of the rest.
-fn write_all<'a>(table: &mut Table, writes: &[Planned<'a>], keys: Vec<(Box<str>, Box<str>)>, fault: Option<&Fault>) -> Vec<&'a str> {
+fn write_all<'a>(
+    table: &mut Table,
+    writes: &[Planned<'a>],
+    keys: Vec<(Box<str>, Box<str>)>,
+    fault: Option<&Fault>,
+) -> Vec<&'a str> {
     let mut left = Vec::new();
     for (at, (write, key)) in writes.iter().zip(keys).enumerate() {
         match (fault, write.item) {
@@ -116,7 +122,8 @@ fn write_all<'a>(table: &mut Table, writes: &[Planned<'a>], keys: Vec<(Box<str>,
 fn put_item(table: &mut Table, put: &Put<'_>, item: &Item<'_>) -> Result<Reply, Refusal> {
     let key = limits::key(&table.spec, item)?;
     if let Some(text) = &put.condition_expression {
-        let placeholders = Placeholders { names: &put.expression_attribute_names, values: &put.expression_attribute_values };
+        let placeholders =
+            Placeholders { names: &put.expression_attribute_names, values: &put.expression_attribute_values };
         let condition = Condition::parse(text, placeholders)
             .map_err(|problem| limits::invalid(format!("Invalid ConditionExpression: {problem}")))?;
         let row = table.get(&key);

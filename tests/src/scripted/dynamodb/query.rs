@@ -13,7 +13,8 @@ use super::value::{Item, Value};
 const MAX_PAGE_BYTES: usize = 1024 * 1024;
 
 pub(crate) fn answer(table: &Table, query: &Query<'_>) -> Result<Reply, Refusal> {
-    let placeholders = Placeholders { names: &query.expression_attribute_names, values: &query.expression_attribute_values };
+    let placeholders =
+        Placeholders { names: &query.expression_attribute_names, values: &query.expression_attribute_values };
     let parse = |text: &str, what: &str| {
         Condition::parse(text, placeholders).map_err(|problem| invalid(format!("Invalid {what}: {problem}")))
     };
@@ -53,7 +54,9 @@ fn split<'a>(table: &Table, condition: Condition<'a>) -> Result<(String, Vec<Con
     let (mut partition, mut rest) = (None, Vec::new());
     for condition in condition.conjuncts() {
         match condition {
-            Condition::Compare(Operand::Name(name), Comparator::Equal, Operand::Value(Value::S(text))) if name == table.spec.partition_key => {
+            Condition::Compare(Operand::Name(name), Comparator::Equal, Operand::Value(Value::S(text)))
+                if name == table.spec.partition_key =>
+            {
                 partition = Some(text.to_string());
             }
             Condition::Compare(Operand::Name(ref name), comparator, Operand::Value(_))
@@ -61,7 +64,9 @@ fn split<'a>(table: &Table, condition: Condition<'a>) -> Result<(String, Vec<Con
             {
                 rest.push(condition);
             }
-            Condition::BeginsWith(Operand::Name(ref name), _) | Condition::Between(Operand::Name(ref name), ..) if *name == table.spec.sort_key => {
+            Condition::BeginsWith(Operand::Name(ref name), _) | Condition::Between(Operand::Name(ref name), ..)
+                if *name == table.spec.sort_key =>
+            {
                 rest.push(condition);
             }
             _ => return Err(invalid("Query key condition not supported")),
@@ -75,7 +80,12 @@ fn split<'a>(table: &Table, condition: Condition<'a>) -> Result<(String, Vec<Con
 }
 
 /// The rows of a partition from `after` on, in the direction asked for.
-fn rows<'t>(table: &'t Table, partition: &str, forward: bool, after: Option<&str>) -> Box<dyn Iterator<Item = (&'t Box<str>, &'t Row)> + 't> {
+fn rows<'t>(
+    table: &'t Table,
+    partition: &str,
+    forward: bool,
+    after: Option<&str>,
+) -> Box<dyn Iterator<Item = (&'t Box<str>, &'t Row)> + 't> {
     let Some(rows) = table.partitions.get(partition) else { return Box::new(std::iter::empty()) };
     let after = after.map_or(Bound::Unbounded, Bound::Excluded);
     if forward {

@@ -147,7 +147,9 @@ fn planned(raw: &RawValue) -> Result<Planned<'_>, Refusal> {
     match (write.put_request, write.delete_request) {
         (Some(put), None) => Ok(Planned { raw, item: Some(put.item), attributes: parsed(put.item.get().as_bytes())? }),
         (None, Some(delete)) => Ok(Planned { raw, item: None, attributes: delete.key }),
-        _ => Err(super::limits::invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")),
+        _ => Err(super::limits::invalid(
+            "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
+        )),
     }
 }
 

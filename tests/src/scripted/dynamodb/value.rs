@@ -72,7 +72,9 @@ impl Value<'_> {
     pub(crate) fn problem(&self) -> Option<String> {
         match self {
             Self::N(text) => number_problem(text),
-            Self::B(text) => BASE64_STANDARD.decode(text.as_bytes()).err().map(|_| "Invalid base64 in a binary value".to_owned()),
+            Self::B(text) => {
+                BASE64_STANDARD.decode(text.as_bytes()).err().map(|_| "Invalid base64 in a binary value".to_owned())
+            }
             Self::L(values) => values.iter().find_map(Value::problem),
             Self::M(values) => values.values().find_map(Value::problem),
             Self::Strings(texts) | Self::Binaries(texts) => set_problem(texts),
@@ -89,7 +91,8 @@ fn decoded(text: &str) -> Vec<u8> {
 
 fn set_problem(texts: &[Text<'_>]) -> Option<String> {
     let distinct: std::collections::HashSet<&str> = texts.iter().map(|text| &**text).collect();
-    (texts.is_empty() || distinct.len() < texts.len()).then(|| "An set attribute may not be empty or hold duplicates".to_owned())
+    (texts.is_empty() || distinct.len() < texts.len())
+        .then(|| "An set attribute may not be empty or hold duplicates".to_owned())
 }
 
 fn number_problem(text: &str) -> Option<String> {
@@ -118,7 +121,10 @@ mod tests {
     fn sizes_follow_the_published_rules() {
         assert_eq!(value(r#"{"S":"tést"}"#).size(), 5);
         assert_eq!(value(r#"{"N":"12345"}"#).size(), 4);
-        assert_eq!(value(r#"{"M":{"ab":{"BOOL":true},"c":{"L":[{"S":"x"}]}}}"#).size(), 3 + (2 + 1 + 1) + (1 + (3 + 2) + 1));
+        assert_eq!(
+            value(r#"{"M":{"ab":{"BOOL":true},"c":{"L":[{"S":"x"}]}}}"#).size(),
+            3 + (2 + 1 + 1) + (1 + (3 + 2) + 1)
+        );
     }
 
     #[test]

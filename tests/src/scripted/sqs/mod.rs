@@ -75,7 +75,13 @@ impl Sqs {
 }
 
 /// Answers everything but `ReceiveMessage`.
-pub(crate) fn execute(shared: &Shared, op: Op, number: u64, request: &Request<'_>, fault: Option<&Fault>) -> Result<Reply, Refusal> {
+pub(crate) fn execute(
+    shared: &Shared,
+    op: Op,
+    number: u64,
+    request: &Request<'_>,
+    fault: Option<&Fault>,
+) -> Result<Reply, Refusal> {
     let mut sqs = lock(&shared.sqs);
     let at = sqs.find(request.queue_name(), op)?;
     match request {
@@ -112,7 +118,8 @@ pub(crate) fn execute(shared: &Shared, op: Op, number: u64, request: &Request<'_
             if sqs.queues[at].change(handle, timeout, now) {
                 return Ok(());
             }
-            let refusal = Refusal::new(400, "com.amazonaws.sqs#MessageNotInflight", "The specified message isn't in flight.");
+            let refusal =
+                Refusal::new(400, "com.amazonaws.sqs#MessageNotInflight", "The specified message isn't in flight.");
             Err(refusal.known_as("AWS.SimpleQueueService.MessageNotInflight"))
         }),
         Request::Attributes { .. } => {
@@ -232,11 +239,17 @@ fn add(sqs: &mut Sqs, at: usize, entry: &SendEntry<'_>) -> String {
         fields.push_str(&format!(",\"MD5OfMessageAttributes\":\"{digest}\""));
     }
     let delay = Duration::from_secs(entry.delay_seconds.unwrap_or(0).unsigned_abs());
-    let state = if delay.is_zero() { State::Visible } else { State::Hidden { until: Instant::now() + delay, received: false } };
+    let state =
+        if delay.is_zero() { State::Visible } else { State::Hidden { until: Instant::now() + delay, received: false } };
     sqs.queues[at].add(Message {
         id: id.into(),
         body: (&*entry.message_body).into(),
-        attributes: entry.message_attributes.as_ref().filter(|all| !all.is_empty()).map(attributes_json).unwrap_or_default(),
+        attributes: entry
+            .message_attributes
+            .as_ref()
+            .filter(|all| !all.is_empty())
+            .map(attributes_json)
+            .unwrap_or_default(),
         body_md5: body_md5.into(),
         attributes_md5: attributes_md5.map(Into::into),
         group: entry.message_group_id.as_ref().map(|group| (**group).into()),

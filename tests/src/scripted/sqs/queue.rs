@@ -52,7 +52,10 @@ impl QueueSpec {
 pub(crate) enum State {
     Visible,
     /// Hidden until then, by a receive or a delay.
-    Hidden { until: Instant, received: bool },
+    Hidden {
+        until: Instant,
+        received: bool,
+    },
 }
 
 pub(crate) struct Message {
@@ -185,7 +188,9 @@ impl Queue {
                 break;
             }
             self.clock.pop();
-            let due = self.get(slot, serial).is_some_and(|message| matches!(message.state, State::Hidden { until, .. } if until <= now));
+            let due = self
+                .get(slot, serial)
+                .is_some_and(|message| matches!(message.state, State::Hidden { until, .. } if until <= now));
             if due {
                 self.set_state(slot, State::Visible);
             }
@@ -201,7 +206,9 @@ impl Queue {
     pub(crate) fn take(&mut self, visibility: Duration, now: Instant, wall: u64) -> Option<Taken> {
         loop {
             let (slot, serial) = self.line.pop_front()?;
-            let Some(message) = self.get(slot, serial).filter(|message| message.state == State::Visible) else { continue };
+            let Some(message) = self.get(slot, serial).filter(|message| message.state == State::Visible) else {
+                continue;
+            };
             if self.spec.redrive.as_ref().is_some_and(|(_, most)| message.receives >= *most) {
                 return self.remove(slot, serial).map(Taken::Dead);
             }
@@ -219,7 +226,11 @@ impl Queue {
                 message.first_received_at = wall;
             }
         }
-        let state = if visibility.is_zero() { State::Visible } else { State::Hidden { until: now + visibility, received: true } };
+        let state = if visibility.is_zero() {
+            State::Visible
+        } else {
+            State::Hidden { until: now + visibility, received: true }
+        };
         self.set_state(slot, state);
     }
 
@@ -245,7 +256,8 @@ impl Queue {
             message.generation == handle.generation && matches!(message.state, State::Hidden { received: true, .. })
         });
         if in_flight {
-            let state = if timeout.is_zero() { State::Visible } else { State::Hidden { until: now + timeout, received: true } };
+            let state =
+                if timeout.is_zero() { State::Visible } else { State::Hidden { until: now + timeout, received: true } };
             self.set_state(handle.slot, state);
         }
         in_flight

@@ -50,7 +50,11 @@ impl Names {
 /// Answers at once if there is a message, else when one comes or the wait is over.
 ///
 /// A poll whose client has gone waits on: SQS does not notice either, and hides from others what it hands to nobody.
-pub(crate) async fn receive(shared: &Arc<Shared>, request: &Receive<'_>, fault: Option<&Fault>) -> Result<Reply, Refusal> {
+pub(crate) async fn receive(
+    shared: &Arc<Shared>,
+    request: &Receive<'_>,
+    fault: Option<&Fault>,
+) -> Result<Reply, Refusal> {
     let op = Op::ReceiveMessage;
     let wanted = {
         let sqs = lock(&shared.sqs);
@@ -60,7 +64,9 @@ pub(crate) async fn receive(shared: &Arc<Shared>, request: &Receive<'_>, fault: 
         Wanted {
             queue,
             most: request.max_number_of_messages.unwrap_or(1).unsigned_abs() as usize,
-            visibility: request.visibility_timeout.map_or(sqs.queues[queue].spec.visibility, |value| seconds(Some(value))),
+            visibility: request
+                .visibility_timeout
+                .map_or(sqs.queues[queue].spec.visibility, |value| seconds(Some(value))),
             deadline: Instant::now() + seconds(request.wait_time_seconds),
             system: Names::of(&system),
             attributes: Names::of(&request.message_attribute_names),
@@ -185,7 +191,8 @@ fn show_attributes(out: &mut Vec<u8>, wanted: &Wanted, message: &Message) {
             digest.to_string()
         }
         (Names::These(names), Some(_)) if !names.is_empty() => {
-            let mut shown: super::request::Attributes<'_> = serde_json::from_str(&message.attributes).unwrap_or_default();
+            let mut shown: super::request::Attributes<'_> =
+                serde_json::from_str(&message.attributes).unwrap_or_default();
             shown.retain(|name, _| wanted.attributes.wants(name));
             let Some(digest) = super::md5::of_attributes(&shown) else { return };
             out.extend_from_slice(b",\"MessageAttributes\":");

@@ -102,14 +102,30 @@ struct About<'a> {
 /// A request to SQS.
 pub(crate) enum Request<'a> {
     /// `SendMessage` (`batch` false) and `SendMessageBatch`.
-    Send { queue_url: Text<'a>, batch: bool, entries: Vec<SendEntry<'a>> },
+    Send {
+        queue_url: Text<'a>,
+        batch: bool,
+        entries: Vec<SendEntry<'a>>,
+    },
     Receive(Receive<'a>),
     /// `DeleteMessage` and its batch.
-    Delete { queue_url: Text<'a>, batch: bool, entries: Vec<HandleEntry<'a>> },
+    Delete {
+        queue_url: Text<'a>,
+        batch: bool,
+        entries: Vec<HandleEntry<'a>>,
+    },
     /// `ChangeMessageVisibility` and its batch.
-    Change { queue_url: Text<'a>, batch: bool, entries: Vec<HandleEntry<'a>> },
-    Attributes { queue_url: Text<'a> },
-    Url { name: Text<'a> },
+    Change {
+        queue_url: Text<'a>,
+        batch: bool,
+        entries: Vec<HandleEntry<'a>>,
+    },
+    Attributes {
+        queue_url: Text<'a>,
+    },
+    Url {
+        name: Text<'a>,
+    },
 }
 
 impl<'a> Request<'a> {
@@ -203,7 +219,10 @@ fn check_batch<'e>(ids: impl ExactSizeIterator<Item = &'e str>) -> Result<(), Re
         return refused("EmptyBatchRequest", "There should be at least one entry in the request.".into());
     }
     if count > 10 {
-        return refused("TooManyEntriesInBatchRequest", format!("Maximum number of entries per request are 10. You have sent {count}."));
+        return refused(
+            "TooManyEntriesInBatchRequest",
+            format!("Maximum number of entries per request are 10. You have sent {count}."),
+        );
     }
     let mut seen = HashSet::with_capacity(count);
     for id in ids {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::queue::State;
 use super::super::shared::{Shared, lock};
+use super::queue::State;
 
 /// A message as a test sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,8 @@ pub(crate) fn messages(shared: &Shared, name: &str) -> Vec<SeenMessage> {
     messages
         .into_iter()
         .map(|message| {
-            let attributes: BTreeMap<String, serde_json::Value> = serde_json::from_str(&message.attributes).unwrap_or_default();
+            let attributes: BTreeMap<String, serde_json::Value> =
+                serde_json::from_str(&message.attributes).unwrap_or_default();
             let text = |value: serde_json::Value| value["StringValue"].as_str().unwrap_or_default().to_owned();
             SeenMessage {
                 id: message.id.to_string(),

@@ -1,0 +1,150 @@
+//! Crashes: what a client was told is stored is stored, once, whatever is killed when.
+//!
+//! `CRASH_EVENTS`, `CRASH_KILLS` and `CRASH_SEED` change the size and the dice; the seed is printed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tests::scripted::{Aws, Chaos, Cut, Fault, Op, QueueSpec, Which};
+use tests::service::{Kind, Launch, Service};
+use tokio::sync::watch;
+
+const QUEUE: &str = "consumer-acme";
+const DEAD: &str = "consumer-acme-dlq";
+const CLIENTS: usize = 8;
+
+/// What clients were told, and what they tried.
+#[derive(Default)]
+struct Told {
+    /// Bodies by the `message_id` of a 200.
+    taken: Mutex<BTreeMap<String, String>>,
+    count: AtomicUsize,
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().map_or(default, |text| text.parse().expect("a number"))
+}
+
+fn body_of(client: usize, n: usize) -> String {
+    format!("{{\"client\":{client},\"n\":{n},\"text\":\"\u{e9}\u{1F600} \\u0000\",\"number\":1e400}}")
+}
+
+/// Sends its events one after another, each until it is taken; where the producer is it reads anew for each try.
+async fn client(client: usize, events: usize, producer: watch::Receiver<String>, told: Arc<Told>) {
+    let http = tests::http::Http::new();
+    for n in 0..events {
+        let body = body_of(client, n);
+        loop {
+            let url = format!("{}/producer", producer.borrow().clone());
+            let headers = [("tenantID", "acme"), ("content-type", "application/json")];
+            // No answer means that nothing is known; the client tries again.
+            match http.try_send(hyper::Method::POST, &url, &headers, body.clone()).await {
+                Ok(answer) if answer.status == 200 => {
+                    let id = answer.json()["message_id"].as_str().expect("a message_id").to_owned();
+                    told.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(id, body);
+                    told.count.fetch_add(1, Ordering::SeqCst);
+                    break;
+                }
+                Ok(answer) => assert_eq!(answer.status, 503, "{}", answer.text()),
+                Err(_) => {}
+            }
+            // As Retry-After says, but in the time of a test.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+fn misbehaviour(seed: u64) -> Chaos {
+    Chaos::seeded(seed)
+        .with(Op::SendMessageBatch, Fault::Throttled, 0.02)
+        .with(Op::SendMessageBatch, Fault::CutAfter(Cut::Reset), 0.02)
+        .with(Op::SendMessageBatch, Fault::CutBefore(Cut::Close), 0.02)
+        .with(
+            Op::SendMessageBatch,
+            Fault::FailEntries { which: Which::First(1), code: "InternalError", sender_fault: false },
+            0.02,
+        )
+        .with(Op::ReceiveMessage, Fault::Throttled, 0.01)
+        .with(Op::ReceiveMessage, Fault::Duplicates, 0.05)
+        .with(Op::ReceiveMessage, Fault::CutBefore(Cut::Reset), 0.01)
+        .with(Op::BatchWriteItem, Fault::Throttled, 0.03)
+        .with(Op::BatchWriteItem, Fault::Unprocessed(Which::First(3)), 0.05)
+        .with(Op::BatchWriteItem, Fault::CutAfter(Cut::Reset), 0.02)
+        .with(Op::DeleteMessageBatch, Fault::Unavailable, 0.02)
+        .with(Op::DeleteMessageBatch, Fault::CutBefore(Cut::Close), 0.02)
+        .with(
+            Op::DeleteMessageBatch,
+            Fault::FailEntries { which: Which::First(2), code: "InternalError", sender_fault: false },
+            0.02,
+        )
+        .with(Op::GetParameters, Fault::Throttled, 0.2)
+}
+
+fn launches(aws: &Aws) -> [Launch; 3] {
+    let consumer =
+        Launch::new(Kind::Consumer, aws, "acme").set("VISIBILITY_TIMEOUT", "5s").set("SHUTDOWN_TIMEOUT", "5s");
+    [Launch::new(Kind::Producer, aws, "acme").set("SHUTDOWN_TIMEOUT", "5s"), consumer.clone(), consumer]
+}
+
+/// Kills one of the services and starts it anew.
+async fn kill(service: &mut Service, launch: &Launch, hard: bool) {
+    if hard {
+        service.process.signal("KILL").await;
+        service.process.ended().await;
+    } else {
+        let (code, took) = service.stop().await;
+        assert_eq!(code, Some(0), "{}", service.process.story());
+        assert!(took < Duration::from_secs(15), "{took:?}");
+    }
+    *service = launch.start().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_client_was_told_is_stored_once_whatever_is_killed_when() {
+    let (events, kills) = (number("CRASH_EVENTS", 4_000) as usize, number("CRASH_KILLS", 14));
+    let seed = number("CRASH_SEED", fastrand::u64(..1_000_000));
+    println!("CRASH_SEED={seed} CRASH_EVENTS={events} CRASH_KILLS={kills}");
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let aws = Aws::builder().without_log().start();
+    aws.provision("acme");
+    // Each SIGKILL of a consumer uses up a receive of what it had in hand: that is not what is tried here.
+    aws.create_queue(QueueSpec::named(QUEUE).redrive(DEAD, 50));
+    let launches = launches(&aws);
+    let mut services = Vec::new();
+    for launch in &launches {
+        services.push(launch.start().await);
+    }
+    aws.chaos(Some(misbehaviour(seed)));
+    let (producer_is_at, producer) = watch::channel(services[0].url.clone());
+    let told = Arc::new(Told::default());
+    let mut clients = tokio::task::JoinSet::new();
+    for number in 0..CLIENTS {
+        clients.spawn(client(number, events / CLIENTS, producer.clone(), Arc::clone(&told)));
+    }
+    for _ in 0..kills {
+        // Moments are counted in events, so that they fall into the load however fast the machine is.
+        let until = told.count.load(Ordering::SeqCst) + dice.usize(1..=events / (kills as usize + 1));
+        let told_so_far = Arc::clone(&told);
+        aws.holds_within(Duration::from_secs(20), move |_| told_so_far.count.load(Ordering::SeqCst) >= until).await;
+        let (which, hard) = (dice.usize(0..3), dice.bool());
+        kill(&mut services[which], &launches[which], hard).await;
+        producer_is_at.send_replace(services[0].url.clone());
+    }
+    clients.join_all().await;
+    aws.chaos(None);
+    let taken = told.taken.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    assert_eq!(taken.len(), events / CLIENTS * CLIENTS, "an id was told twice");
+    aws.wait_until("the queue to be empty", |aws| aws.queue(QUEUE).is_empty()).await;
+
+    let rows: BTreeMap<String, String> =
+        aws.rows(QUEUE).into_iter().map(|row| (row.sort.clone(), row.get("body").to_owned())).collect();
+    let lost: Vec<_> = taken.iter().filter(|(id, body)| rows.get(*id) != Some(body)).take(5).collect();
+    assert!(lost.is_empty(), "told as taken, but not in the table as sent: {lost:?}");
+    let sent: HashSet<String> =
+        (0..CLIENTS).flat_map(|client| (0..events / CLIENTS).map(move |n| body_of(client, n))).collect();
+    let strange: Vec<_> = rows.values().filter(|body| !sent.contains(*body)).take(5).collect();
+    assert!(strange.is_empty(), "in the table, but sent by nobody: {strange:?}");
+    assert_eq!((aws.row_count(QUEUE), aws.queue(DEAD).len()), (rows.len(), 0));
+}
