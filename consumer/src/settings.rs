@@ -39,7 +39,7 @@ pub struct Settings {
     #[arg(long, env, hide_env_values = true, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub record_ttl_days: Option<u32>,
 
-    /// Whether records can be read (GET /consumer/messages): a tenantID header alone proves nothing, so only where who calls is known.
+    /// Whether what is stored can be read (GET /consumer/messages, GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known.
     #[arg(long, env, hide_env_values = true, default_value = "off")]
     pub record_reads: RecordReads,
 }

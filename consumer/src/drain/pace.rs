@@ -30,6 +30,8 @@ pub(crate) enum Downstream {
 pub(crate) enum Ended {
     /// With so many messages of so many that were asked for.
     Brought(usize, usize),
+    /// With nothing, and the queue did not wait for anything to come: again at once would be hundreds of calls a second.
+    EmptyAtOnce,
     /// With an error.
     Failed,
     /// Without a receive.
@@ -42,7 +44,7 @@ pub(crate) struct Pace {
     state: Mutex<State>,
     changed: Notify,
     at_depth: AtomicBool,
-    /// The pause after an empty receive: none when the queue itself waited.
+    /// The pause after a receive that was empty at once.
     idle_pause: Duration,
 }
 
@@ -74,6 +76,12 @@ impl State {
     /// Until when all have to wait that are not waiting for something else.
     fn pause(&self, now: Instant) -> Option<Instant> {
         self.not_before.max(self.held_until).filter(|at| *at > now)
+    }
+
+    fn recovered(&mut self) {
+        self.failures.reset();
+        self.last_failure = None;
+        self.not_before = None;
     }
 
     fn turn(&mut self, now: Instant) -> Turn {
@@ -147,13 +155,17 @@ impl Pace {
         let mut news = None;
         match how {
             Ended::Unused => {}
+            Ended::EmptyAtOnce => {
+                state.recovered();
+                state.allowed = (state.allowed - 1).max(1);
+                state.not_before = Some(now + self.idle_pause);
+                self.at_depth.store(false, Ordering::Relaxed);
+            }
             Ended::Brought(messages, asked) => {
-                state.failures.reset();
-                state.last_failure = None;
-                state.not_before = (messages == 0 && !self.idle_pause.is_zero()).then(|| now + self.idle_pause);
-                let full = messages >= asked;
-                self.at_depth.store(full, Ordering::Relaxed);
-                if full {
+                state.recovered();
+                // SQS does not always fill a receive that it could fill.
+                self.at_depth.store(messages * 2 >= asked, Ordering::Relaxed);
+                if messages >= asked {
                     state.allowed = (state.allowed + 1).min(state.pollers);
                 } else if messages * 2 < asked {
                     state.allowed = (state.allowed - 1).max(1);
@@ -199,7 +211,7 @@ impl Pace {
         self.changed.notify_waiters();
     }
 
-    /// Whether the last receive came back full, so that more is about to come.
+    /// Whether the last receive came back well filled, so that more is about to come.
     pub(crate) fn at_depth(&self) -> bool {
         self.at_depth.load(Ordering::Relaxed)
     }

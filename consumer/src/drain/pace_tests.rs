@@ -132,10 +132,10 @@ async fn no_turn_begins_after_the_stop_and_all_who_wait_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn short_polls_of_an_empty_queue_have_pauses_between_them() {
+async fn polls_that_are_empty_at_once_have_pauses_between_them() {
     let pace = Pace::new(4, Duration::from_millis(500));
     let began = turn(&pace).await.unwrap();
-    pace.ended(began, Ended::Brought(0, 10));
+    pace.ended(began, Ended::EmptyAtOnce);
     let empty_at = Instant::now();
     let began = pace.turn().await.unwrap();
     assert_eq!(began.duration_since(empty_at), Duration::from_millis(500));

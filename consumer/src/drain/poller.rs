@@ -70,13 +70,19 @@ impl<A: Aws> Poller<A> {
             return Ok(Ended::Unused);
         }
         self.liveness.poll_began();
+        let asked = Instant::now();
         let answer = timeout(self.limits.receive, self.aws.receive(queue.clone(), self.limits.ask)).await;
         self.liveness.poll_ended();
         match answer.unwrap_or_else(|_| Err(Failure::timeout(self.limits.receive))) {
             Ok(messages) => {
                 let brought = messages.len();
                 self.take_in(messages, &queue, reservation);
-                Ok(Ended::Brought(brought, self.limits.ask.most))
+                let waited = asked.elapsed() * 2 >= self.limits.ask.wait && !self.limits.ask.wait.is_zero();
+                Ok(if brought > 0 || waited {
+                    Ended::Brought(brought, self.limits.ask.most)
+                } else {
+                    Ended::EmptyAtOnce
+                })
             }
             Err(failure) => {
                 if failure.fault == Fault::Gone {

@@ -34,7 +34,8 @@ async fn answers_without_messages_mean_nothing_now() {
     let running = start(&fake);
     pass(59_000).await;
     assert_eq!(fake.calls(), []);
-    assert_eq!(fake.receives(), [0, 0, 0, 20_000, 40_000], "an idle minute is three polls, one at a time");
+    // The two that came at once have a pause after them; then an idle minute is three polls, one at a time.
+    assert_eq!(fake.receives(), [0, 500, 1_000, 21_000, 41_000]);
     assert!(running.liveness.is_alive());
 }
 
