@@ -75,7 +75,7 @@ async fn after_an_error_one_probes_with_growing_pauses_until_a_receive_succeeds(
         began = pace.turn().await.unwrap();
         assert_eq!(
             began.duration_since(failed_at).as_millis() - pause.as_millis(),
-            u128::from(pause.subsec_nanos() % 1_000_000 != 0)
+            u128::from(!pause.subsec_nanos().is_multiple_of(1_000_000))
         );
     }
     pace.ended(began, Ended::Brought(10, 10));
