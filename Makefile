@@ -9,3 +9,24 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-zA-Z0-9_-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 include $(wildcard mk/*.mk)
+
+.PHONY: test
+test: ## every test of the services, on the embedded AWS and on moto
+	tools/venv contract >/dev/null
+	cargo test --workspace $(ARGS)
+
+.PHONY: lint
+lint: ## formatting, clippy and rustdoc, with warnings as errors
+	@cargo fmt --version >/dev/null 2>&1 || { echo "cargo fmt is missing: rustup component add rustfmt" >&2; exit 1; }
+	@cargo clippy --version >/dev/null 2>&1 || { echo "cargo clippy is missing: rustup component add clippy" >&2; exit 1; }
+	cargo fmt --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+
+.PHONY: docs
+docs: ## write the tables that documents take from the code
+	UPDATE_README=1 cargo test -q -p tests --test readme
+
+.PHONY: release
+release: ## the three services as release binaries in target/release
+	cargo build --release -p producer -p consumer -p payments

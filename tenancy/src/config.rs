@@ -64,7 +64,7 @@ pub struct Common {
     #[arg(long, env, hide_env_values = true, default_value_t = 4096)]
     pub max_requests: usize,
 
-    /// Open connections on the tenants' port; more wait to be accepted.
+    /// Open connections on the tenants' port; more get 503 with Retry-After and are closed.
     #[arg(long, env, hide_env_values = true, default_value_t = 4096)]
     pub max_connections: usize,
 

@@ -133,7 +133,8 @@ impl Publisher {
         let (tell, told) = oneshot::channel();
         let registered_at = route.registered_at.clone();
         let pooled = route.pooled;
-        let pending = Pending { message, size, registered_at, pooled, deadline, tell, room, alone: false, moved: false };
+        let pending =
+            Pending { message, size, registered_at, pooled, deadline, tell, room, alone: false, moved: false };
         lane.push(pending);
         self.pump(&lane);
         match tokio::time::timeout_at(deadline, told).await {

@@ -190,7 +190,8 @@ impl<T: Resource> Cache<T> {
         let fresh_until = Mutex::new(now + jittered(self.0.ttl));
         let (refreshing, gone) = (AtomicBool::default(), AtomicBool::default());
         let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
-        let named_again = known.get(of).is_some_and(|before| before.gone.load(Ordering::Relaxed) && *before.value == *value);
+        let named_again =
+            known.get(of).is_some_and(|before| before.gone.load(Ordering::Relaxed) && *before.value == *value);
         let keeps_until = named_again.then(|| now + AGAIN_AFTER);
         known.insert(of.clone(), Arc::new(Entry { value, keeps_until, fresh_until, refreshing, gone }));
     }
