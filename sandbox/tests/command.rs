@@ -1,4 +1,5 @@
 //! The sandbox as a person meets it: the binary, its output, its exit status.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail as the tests themselves do")]
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

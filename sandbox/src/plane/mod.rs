@@ -1,5 +1,5 @@
 //! The tenant plane: who is on it ([`roster`]), what that calls for ([`layout`]), making it ([`provision`]), running it
-//! ([`deploy`]) with each service's own identity ([`identity`]), behind the front door.
+//! ([`deploy`]) with each service's own identity, behind the front door.
 
 pub mod deploy;
 pub(crate) mod identity;

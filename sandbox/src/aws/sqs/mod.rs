@@ -7,6 +7,7 @@
 
 mod limits;
 mod messages;
+mod queue;
 mod receive;
 mod wire;
 
@@ -15,7 +16,6 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -23,10 +23,11 @@ use md5::{Digest, Md5};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use winterbaume_core::{MockRequest, MockService};
-use winterbaume_sqs::{InMemorySqsBackend, SqsBackend, SqsService};
+use winterbaume_sqs::{InMemorySqsBackend, SqsService};
 
-use super::{ACCOUNT, scope, ssm};
+use super::{scope, ssm};
 use messages::{HandleError, Message, Messages};
+use queue::{Config, name_in, redrive, seconds};
 use wire::{Batch, Failed, InFlight, Queue, Refusal, Send, amz_json};
 
 /// Seconds that a message can be hidden at most: twelve hours.
@@ -42,23 +43,6 @@ pub(super) struct Sqs {
     service: SqsService,
     backend: Arc<InMemorySqsBackend>,
     queues: Mutex<Queues>,
-}
-
-/// What a queue's attributes say about its messages.
-struct Config {
-    name: String,
-    arn: String,
-    visibility: Duration,
-    delay: Duration,
-    wait: Duration,
-    max_bytes: usize,
-    redrive: Option<Redrive>,
-}
-
-/// Where messages go that were received too often.
-struct Redrive {
-    target: String,
-    max_receives: u32,
 }
 
 impl Sqs {
@@ -219,30 +203,6 @@ impl Sqs {
     fn messages(&self, region: &str, name: &str) -> Arc<Messages> {
         Arc::clone(self.queues().entry((region.to_owned(), name.to_owned())).or_default())
     }
-
-    async fn raw_attributes(&self, region: &str, name: &str) -> Result<HashMap<String, String>, Refusal> {
-        let attributes = self.backend.get_queue_attributes(ACCOUNT.to_owned(), region.to_owned(), name.to_owned());
-        attributes.await.map_err(|_| Refusal::no_such_queue())
-    }
-
-    /// The attributes of a queue named by its URL (or its bare name) that matter to messages.
-    async fn config(&self, region: &str, queue_url: &str) -> Result<Config, Refusal> {
-        if queue_url.is_empty() {
-            return Err(Refusal::missing("QueueUrl"));
-        }
-        let name = name_in(queue_url);
-        let attributes = self.raw_attributes(region, &name).await?;
-        let number = |key: &str| attributes.get(key).and_then(|text| text.parse::<i64>().ok()).unwrap_or_default();
-        Ok(Config {
-            name,
-            arn: attributes.get("QueueArn").cloned().unwrap_or_default(),
-            visibility: seconds(number("VisibilityTimeout")),
-            delay: seconds(number("DelaySeconds")),
-            wait: seconds(number("ReceiveMessageWaitTimeSeconds")),
-            max_bytes: usize::try_from(number("MaximumMessageSize")).unwrap_or_default(),
-            redrive: attributes.get("RedrivePolicy").and_then(|policy| redrive(policy)),
-        })
-    }
 }
 
 /// Deletes a message in flight, or changes when it appears again.
@@ -292,24 +252,6 @@ fn batch_answer(successful: Vec<serde_json::Value>, failed: Vec<Failed>) -> Resp
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(body)
         .map_err(|error| Refusal::new("SerializationException", "MalformedInput", error.to_string()))
-}
-
-/// The queue's name, the last segment of its URL or ARN.
-fn name_in(url: &str) -> String {
-    url.rsplit(['/', ':']).next().unwrap_or_default().to_owned()
-}
-
-fn redrive(policy: &str) -> Option<Redrive> {
-    let policy: serde_json::Value = serde_json::from_str(policy).ok()?;
-    let target = name_in(policy.get("deadLetterTargetArn")?.as_str()?);
-    // A number, or one in quotes: AWS takes both.
-    let max = policy.get("maxReceiveCount")?;
-    let max = max.as_u64().or_else(|| max.as_str()?.parse().ok())?;
-    Some(Redrive { target, max_receives: u32::try_from(max).ok()? })
-}
-
-fn seconds(count: i64) -> Duration {
-    Duration::from_secs(u64::try_from(count).unwrap_or_default())
 }
 
 fn now_ms() -> i64 {

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::messages::Message;
+use super::queue::{Config, seconds};
 use super::wire::{Receive, Refusal, amz_json};
-use super::{Config, MAX_VISIBILITY, Sqs, limits, md5_hex, now_ms, parse, seconds};
+use super::{MAX_VISIBILITY, Sqs, limits, md5_hex, now_ms, parse};
 
 impl Sqs {
     /// Receives at once what is there; otherwise waits, as long as asked for, until there is something.
