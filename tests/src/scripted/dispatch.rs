@@ -34,7 +34,7 @@ enum Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    fn read(op: Op, body: &'a [u8]) -> Result<Self, Refusal> {
+    fn of(op: Op, body: &'a [u8]) -> Result<Self, Refusal> {
         use super::op::Service;
         Ok(match op.service() {
             Service::Sqs => Self::Sqs(sqs::Request::read(op, body)?),
@@ -94,7 +94,7 @@ pub(crate) async fn handle(
     let Ok(body) = collected(body).await else { return std::future::pending().await };
     let op = op_of(&parts, &body);
     let number = shared.count_up(op);
-    let read = Read::read(op, &body);
+    let read = Read::of(op, &body);
     let target = read.as_ref().map_or("", Read::target);
     let mut logged = log(&shared, op, number, target, &parts, &body);
     for refusal in wrong(op, &read) {
