@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from plane import GITOPS, PLANE, documents, one, onboard, render
+from plane import GITOPS, PLANE, documents, onboard, one, render
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import shutil
 import pytest
 import yaml
 from checkout import run
-from plane import EXAMPLES, GITOPS, PLANE, TIERS, documents, environments, helm, one, onboard, render
+from plane import EXAMPLES, GITOPS, PLANE, TIERS, documents, environments, helm, onboard, one, render
 
 PATHS = [p.parent for p in sorted(GITOPS.rglob("kustomization.yaml"))]
 MINUTES = 60
@@ -139,7 +139,9 @@ def test_a_quota_admits_every_pod_of_a_fully_scaled_release_during_a_rollout(fil
     source = documents(file)
     objects = render(one(source, "HelmRelease"), tmp_path)
     hard = one([o for o in source + objects if o["kind"] == "ResourceQuota"], "ResourceQuota")["spec"]["hard"]
-    most = {o["spec"]["scaleTargetRef"]["name"]: o["spec"]["maxReplicas"] for o in objects if o["kind"] == "HorizontalPodAutoscaler"}
+    most = {
+        o["spec"]["scaleTargetRef"]["name"]: o["spec"]["maxReplicas"] for o in objects if o["kind"] == "HorizontalPodAutoscaler"
+    }
     need = {"pods": 0.0, "requests.cpu": 0.0, "requests.memory": 0.0, "limits.memory": 0.0}
     for o in (o for o in objects if o["kind"] == "Deployment"):
         pods = most[o["metadata"]["name"]] + o["spec"]["strategy"]["rollingUpdate"]["maxSurge"]
@@ -236,7 +238,9 @@ def test_an_id_that_is_none_is_refused_with_the_reason_and_nothing_is_written(te
     assert {p: p.read_bytes() for p in plane.rglob("*") if p.is_file()} == before
 
 
-@pytest.mark.parametrize("arguments, code", [(["gold", "acme"], 1), (["pool", "acme"], 1), (["pool", "pool-0"], 1), (["basic"], 2)])
+@pytest.mark.parametrize(
+    "arguments, code", [(["gold", "acme"], 1), (["pool", "acme"], 1), (["pool", "pool-0"], 1), (["basic"], 2)]
+)
 def test_a_tier_or_pool_that_does_not_exist_is_refused(arguments, code, plane):
     assert onboard(plane, *arguments).returncode == code
 

@@ -64,7 +64,10 @@ def test_a_target_that_is_not_there_loses_nothing(queues):
     done = move(source, target + "-gone")
     assert done.returncode == 1
     assert "takes no messages; 0 were moved" in done.stderr
-    assert sqs.get_queue_attributes(QueueUrl=source, AttributeNames=["All"])["Attributes"]["ApproximateNumberOfMessagesNotVisible"] == "1"
+    assert (
+        sqs.get_queue_attributes(QueueUrl=source, AttributeNames=["All"])["Attributes"]["ApproximateNumberOfMessagesNotVisible"]
+        == "1"
+    )
 
 
 def test_a_queue_is_not_moved_into_itself(queues):

@@ -40,14 +40,14 @@ def fill(aws, table, tenant, number):
                 "expires_at": {"N": "12345678901234567890"},
             },
         )
-    aws.put_item(TableName=table, Item={"tenant_id": {"S": tenant}, "message_id": {"S": "payment#1"}, "state": {"S": "requested"}})
+    aws.put_item(
+        TableName=table, Item={"tenant_id": {"S": tenant}, "message_id": {"S": "payment#1"}, "state": {"S": "requested"}}
+    )
 
 
 def items(aws, table, tenant):
     """All items of a tenant."""
-    answer = aws.query(
-        TableName=table, KeyConditionExpression="tenant_id = :t", ExpressionAttributeValues={":t": {"S": tenant}}
-    )
+    answer = aws.query(TableName=table, KeyConditionExpression="tenant_id = :t", ExpressionAttributeValues={":t": {"S": tenant}})
     assert "LastEvaluatedKey" not in answer
     return answer["Items"]
 

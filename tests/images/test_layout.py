@@ -96,7 +96,7 @@ def context(tmp_path_factory):
     """What .dockerignore lets through to the builder, as a folder."""
     folder = tmp_path_factory.mktemp("context")
     recipe = folder / "Dockerfile"
-    recipe.write_text("FROM scratch\nCOPY . /\nCMD [\"/none\"]\n")
+    recipe.write_text('FROM scratch\nCOPY . /\nCMD ["/none"]\n')
     environment = {**os.environ, "DOCKER_BUILDKIT": "1"}
     command = ["docker", "build", "--quiet", "--file", str(recipe), str(ROOT)]
     image = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()

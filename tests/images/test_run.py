@@ -74,7 +74,7 @@ def trusting(tls, version):
     def build(service: str) -> str:
         # The very binary of the image under test, put on that base.
         name = f"{service}:one-more-root"
-        recipe = f"FROM {base}\nCOPY --from={service}:{version} /service /service\nUSER 65532:65532\nENTRYPOINT [\"/service\"]\n"
+        recipe = f'FROM {base}\nCOPY --from={service}:{version} /service /service\nUSER 65532:65532\nENTRYPOINT ["/service"]\n'
         done = subprocess.run(["docker", "build", "--quiet", "--tag", name, "-"], input=recipe, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return name
