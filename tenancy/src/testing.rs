@@ -32,8 +32,11 @@ impl Answer {
     }
 }
 
+/// What answers an operation with a body.
+type Script = dyn Fn(&str, Value) -> Answer + Send + Sync;
+
 #[derive(Clone)]
-pub(crate) struct Scripted(Arc<dyn Fn(&str, Value) -> Answer + Send + Sync>);
+pub(crate) struct Scripted(Arc<Script>);
 
 impl Scripted {
     /// `answer` is given the operation's name and the request's body.
