@@ -18,7 +18,7 @@ pub(crate) fn received(messages: usize, oldest_sent_at: Option<i64>, in_flight: 
     histogram!("consumer_receive_entries").record(messages as f64);
     gauge!("consumer_messages_in_flight").set(in_flight as f64);
     gauge!("consumer_pollers_awake").set(polling as f64);
-    gauge!("consumer_oldest_message_age_seconds").set(oldest_sent_at.map_or(0.0, age));
+    gauge!("consumer_oldest_message_age_seconds").set(oldest_sent_at.map_or(0.0, |sent_at| age(sent_at, now())));
 }
 
 /// A receive failed.
@@ -40,14 +40,19 @@ pub(crate) fn receive_backs_off(failure: &Failure, pause: Duration) {
 pub(crate) fn stored(receipts: &[Receipt], records: usize) {
     counter!("consumer_records_stored_total").increment(records as u64);
     let latency = histogram!("consumer_record_latency_seconds");
+    let now = now();
     for sent_at in receipts.iter().filter_map(|receipt| receipt.sent_at) {
-        latency.record(age(sent_at));
+        latency.record(age(sent_at, now));
     }
 }
 
-/// Seconds since a time in milliseconds since 1970; clocks differ, so never less than 0.
-fn age(sent_at: i64) -> f64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+/// Seconds since 1970.
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+/// Seconds from a time in milliseconds since 1970 until `now`; clocks differ, so never less than 0.
+fn age(sent_at: i64, now: f64) -> f64 {
     (now - sent_at as f64 / 1_000.0).max(0.0)
 }
 

@@ -39,15 +39,15 @@ pub(crate) struct Calls {
 impl Calls {
     /// For the queue and table of `environment`.
     pub(crate) fn new(clients: &Clients, directory: Directory, environment: Environment, stamps: Stamps) -> Self {
-        // How long a write may take is for the writer to say, who gives a slow table more time with each try.
-        let own = clients.dynamodb_batch.config();
-        let connect = own.timeout_config().and_then(TimeoutConfig::connect_timeout);
-        let mut timeouts = TimeoutConfig::builder().disable_operation_timeout().disable_operation_attempt_timeout();
-        timeouts.set_connect_timeout(connect);
-        let dynamodb = own.to_builder().timeout_config(timeouts.build()).build();
+        // How long a call may take is for its caller to say, who gives a slow table more time with each try.
+        let (receiving, sqs, dynamodb) =
+            (clients.sqs_receive.config(), clients.sqs.config(), clients.dynamodb_batch.config());
+        let receiving = receiving.to_builder().timeout_config(only_connect(receiving.timeout_config())).build();
+        let sqs = sqs.to_builder().timeout_config(only_connect(sqs.timeout_config())).build();
+        let dynamodb = dynamodb.to_builder().timeout_config(only_connect(dynamodb.timeout_config())).build();
         Self {
-            receiving: clients.sqs_receive.clone(),
-            sqs: clients.sqs.clone(),
+            receiving: aws_sdk_sqs::Client::from_conf(receiving),
+            sqs: aws_sdk_sqs::Client::from_conf(sqs),
             sqs_endpoint: clients.sqs_endpoint.clone(),
             dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb),
             directory,
@@ -59,6 +59,13 @@ impl Calls {
     fn url(&self, queue: &QueueArn) -> String {
         queue.url(self.sqs_endpoint.as_deref())
     }
+}
+
+/// The time to connect stays bounded by itself: another address or connection may be had sooner.
+fn only_connect(own: Option<&TimeoutConfig>) -> TimeoutConfig {
+    let mut timeouts = TimeoutConfig::builder().disable_operation_timeout().disable_operation_attempt_timeout();
+    timeouts.set_connect_timeout(own.and_then(TimeoutConfig::connect_timeout));
+    timeouts.build()
 }
 
 impl Aws for Calls {

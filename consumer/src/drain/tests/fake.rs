@@ -1,5 +1,7 @@
 //! AWS as a script: each call takes the time and gives the answer that the test says, and is written down.
 
+mod seen;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -185,75 +187,6 @@ impl Fake {
 
     pub(super) fn set_table(&self, name: Result<&str, LookupError>) {
         self.script().table = name.map(|name| format!("arn:aws:dynamodb:eu-central-1:123456789012:table/{name}"));
-    }
-
-    // What was asked of AWS.
-
-    /// All calls but receives, each with the milliseconds since the start.
-    pub(super) fn calls(&self) -> Vec<(u64, Call)> {
-        self.0.log.lock().unwrap().iter().filter(|(_, call)| *call != Call::Receive).cloned().collect()
-    }
-
-    /// When receives began.
-    pub(super) fn receives(&self) -> Vec<u64> {
-        self.0.log.lock().unwrap().iter().filter(|(_, call)| *call == Call::Receive).map(|(at, _)| *at).collect()
-    }
-
-    pub(super) fn asks(&self) -> Vec<Ask> {
-        self.0.asks.lock().unwrap().clone()
-    }
-
-    pub(super) fn writes_made(&self) -> Vec<Vec<String>> {
-        self.calls()
-            .into_iter()
-            .filter_map(|(_, call)| if let Call::Write(ids) = call { Some(ids) } else { None })
-            .collect()
-    }
-
-    pub(super) fn deletes_made(&self) -> Vec<Vec<String>> {
-        self.calls()
-            .into_iter()
-            .filter_map(|(_, call)| if let Call::Delete(handles) = call { Some(handles) } else { None })
-            .collect()
-    }
-
-    /// All handles that deletes were asked for, in order of name.
-    pub(super) fn deleted(&self) -> Vec<String> {
-        let mut all: Vec<String> = self.deletes_made().into_iter().flatten().collect();
-        all.sort_unstable();
-        all
-    }
-
-    /// Handles whose visibility was changed, with the seconds; sorted.
-    pub(super) fn hidden(&self) -> Vec<(String, u64)> {
-        let hides = self
-            .calls()
-            .into_iter()
-            .filter_map(|(_, call)| if let Call::Hide(changes) = call { Some(changes) } else { None });
-        let mut all: Vec<_> = hides.flatten().collect();
-        all.sort_unstable();
-        all
-    }
-
-    /// The ids in the table.
-    pub(super) fn stored(&self) -> Vec<String> {
-        self.0.stored.lock().unwrap().keys().cloned().collect()
-    }
-
-    pub(super) fn stored_at(&self, id: &str) -> u64 {
-        self.0.stored.lock().unwrap()[id].0
-    }
-
-    pub(super) fn body_of(&self, id: &str) -> String {
-        self.0.stored.lock().unwrap()[id].1.clone()
-    }
-
-    pub(super) fn tables_written(&self) -> Vec<String> {
-        self.0.tables_written.lock().unwrap().clone()
-    }
-
-    pub(super) fn gone(&self) -> Vec<String> {
-        self.0.gone.lock().unwrap().clone()
     }
 
     fn now(&self) -> u64 {
