@@ -13,7 +13,7 @@ include $(wildcard mk/*.mk)
 .PHONY: test
 test: ## every test of the services, on the embedded AWS and on moto
 	tools/venv contract >/dev/null
-	cargo test --workspace $(ARGS)
+	cargo test --workspace --no-fail-fast $(ARGS)
 
 .PHONY: lint
 lint: ## formatting, clippy and rustdoc, with warnings as errors

@@ -41,11 +41,7 @@ async fn entries_that_fail_for_ever_are_tried_three_more_times_and_left_to_redel
     let first = calls[0].entries()[0]["ReceiptHandle"].clone();
     let tries = calls.iter().filter(|call| call.entries()[0]["ReceiptHandle"] == first).count();
     assert!((2..=4).contains(&tries), "{tries} tries of one handle");
-    assert!(
-        service.process.log().iter().any(|line| line["level"] == "WARN" || line["level"] == "ERROR"),
-        "{}",
-        service.process.story()
-    );
+    service.process.line("that it failed", |line| line.contains("\"WARN\"") || line.contains("\"ERROR\"")).await;
     rule.lift();
     drained(&aws, &events).await;
 }

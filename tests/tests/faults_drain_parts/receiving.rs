@@ -67,6 +67,7 @@ async fn a_poll_that_is_reset_is_logged_and_polled_again() {
     aws.wait_until("the poll after the third", |aws| aws.count(Op::ReceiveMessage) >= 4).await;
     let events = put_many(&aws, 3);
     drained(&aws, &events).await;
+    service.process.line("that it failed", |line| line.contains("\"WARN\"") || line.contains("\"ERROR\"")).await;
     let said = service.process.log().iter().filter(|line| line["level"] == "WARN" || line["level"] == "ERROR").count();
     assert_eq!(said, 1, "{}", service.process.story());
 }
