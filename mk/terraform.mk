@@ -34,6 +34,6 @@ terraform-test:
 	"$$venv/bin/python" tests/terraform/toolchain.py init $(TF_CACHE)/validate || status=$$?; \
 	if [ $$status = 3 ] && [ "$(TERRAFORM_STRICT)" = 0 ]; then tests="test_variables.py test_readme.py"; \
 	elif [ $$status != 0 ]; then exit 1; \
-	else cargo build --quiet -p producer -p consumer -p payments; fi; \
+	else cargo build --quiet --workspace --bins; fi; \
 	(cd tests/terraform && PYTHONDONTWRITEBYTECODE=1 "$$venv/bin/python" -m pytest -q -p no:cacheprovider $$tests $(ARGS)); \
 	[ -z "$$tests" ] || echo "NOT RUN, since the AWS provider cannot be had here: terraform validate, and the tests that apply the module"

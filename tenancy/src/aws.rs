@@ -55,7 +55,7 @@ pub struct Clients {
     pub sqs_receive: aws_sdk_sqs::Client,
     /// DynamoDB for batches whose retries are ours. It does not retry.
     pub dynamodb_batch: aws_sdk_dynamodb::Client,
-    /// DynamoDB for single items: retries within [`CALL_TIMEOUT`].
+    /// DynamoDB for single items: retries within 9 s.
     pub dynamodb: aws_sdk_dynamodb::Client,
     /// SSM. It does not retry.
     pub ssm: aws_sdk_ssm::Client,

@@ -20,7 +20,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// Every service, in the order of [`Service::index`].
+    /// Every service, in the order that counters use.
     pub const ALL: [Self; 7] =
         [Self::Sqs, Self::DynamoDb, Self::Ssm, Self::Sts, Self::Container, Self::Metadata, Self::Unknown];
 
