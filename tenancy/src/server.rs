@@ -119,7 +119,7 @@ impl Scaffold {
         let health = Arc::new(Health::new(self.live));
         let identity = identity::Identity::new(self.name, &self.version, self.registry.clone());
         let own = identity::routes(self.name, identity, health.clone());
-        let router = edge::wrap(own.merge(self.routes), self.name, &self.common);
+        let router = edge::wrap(own.merge(self.routes), self.name, &self.common, health.clone());
         crate::telemetry::build_info(self.name, &self.version);
         Ok(App {
             name: self.name,

@@ -10,6 +10,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use http::request::Parts;
+use http::{HeaderValue, Version, header};
 use tokio::sync::Semaphore;
 
 use crate::config::Common;
@@ -17,18 +18,21 @@ use crate::problem::{Problem, ProblemKind};
 use crate::registry::{Caller, Registry, Route};
 
 use super::headers;
+use super::health::Health;
 
 struct Edge {
     service: &'static str,
+    health: Arc<Health>,
     readiness: String,
     places: Semaphore,
     longest: Duration,
 }
 
 /// Puts the rules around a service's routes.
-pub(super) fn wrap(routes: Router, service: &'static str, common: &Common) -> Router {
+pub(super) fn wrap(routes: Router, service: &'static str, common: &Common, health: Arc<Health>) -> Router {
     let edge = Arc::new(Edge {
         service,
+        health,
         readiness: super::identity::readiness_path(service),
         places: Semaphore::new(common.max_requests),
         // A body may take REQUEST_TIMEOUT to arrive and the answer as long again; whatever takes longer than both is stuck.
@@ -48,7 +52,12 @@ async fn rules(State(edge): State<Arc<Edge>>, request: Request, next: Next) -> R
     let began = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
-    let response = admit(&edge, request, next).await;
+    let http1 = request.version() < Version::HTTP_2;
+    let mut response = admit(&edge, request, next).await;
+    if http1 && edge.health.is_stopping() {
+        // Whoever keeps connections open takes another one now, while there is time, and is not cut off by the end.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     let route = route.as_ref().map_or("other", MatchedPath::as_str);
     let method = match method.as_str() {
         known @ ("GET" | "POST") => {

@@ -23,8 +23,12 @@ impl Health {
         self.stopping.store(true, Ordering::Release);
     }
 
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
     pub(super) fn is_ready(&self) -> bool {
-        self.started.load(Ordering::Acquire) && !self.stopping.load(Ordering::Acquire)
+        self.started.load(Ordering::Acquire) && !self.is_stopping()
     }
 
     pub(super) fn is_live(&self) -> bool {

@@ -336,8 +336,11 @@ async fn during_the_drain_delay_it_is_not_ready_and_alive_and_serves() {
     let not_ready = async { while get_with(app.admin, "/readyz", "").await.0 != 503 {} };
     tokio::time::timeout(Duration::from_millis(250), not_ready).await.unwrap();
     assert_eq!(get_with(app.public, "/test/readiness-probe", "").await, (503, json!({"Status": "NotReady"})));
-    assert_eq!(get_with(app.public, "/test", "").await.0, 200);
     assert_eq!(get_with(app.admin, "/livez", "").await.0, 200);
+    // Clients that keep connections open are told to take another one, before the last ones are closed under them.
+    let answer = exchange(app.public, "GET /test HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.to_ascii_lowercase().contains("connection: close\r\n"), "{answer}");
     app.end.await.unwrap().unwrap();
     assert!(TcpStream::connect(app.public).await.is_err());
 }
