@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::FmtSpan;
 
 use crate::config::{Common, LogFormat};
 
@@ -32,7 +31,7 @@ pub fn check_filter(directives: &str) -> Result<(), String> {
 /// A text for the operator, when the process has a logger or recorder already.
 pub fn install(common: &Common) -> Result<(), String> {
     let filter = EnvFilter::try_new(&common.rust_log).map_err(|error| error.to_string())?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_span_events(FmtSpan::NONE);
+    let lines = tracing_subscriber::fmt().with_env_filter(filter);
     let installed = match common.log_format {
         LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init(),
         LogFormat::Text => lines.with_ansi(false).try_init(),

@@ -12,7 +12,6 @@ use hyper_util::server::conn::auto;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
@@ -160,9 +159,4 @@ async fn turn_away(mut socket: TcpStream) {
     }
     let mut sink = [0; 1024];
     while socket.read(&mut sink).await.is_ok_and(|bytes| bytes > 0) {}
-}
-
-/// The time from `signal` at which everything ends.
-pub(super) fn at_the_latest(signal: Instant, timeout: Duration) -> Instant {
-    signal.checked_add(timeout).unwrap_or(signal)
 }

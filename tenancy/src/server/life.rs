@@ -15,7 +15,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{self, Until, at_the_latest};
+use super::connection::{self, Until};
 use super::health::Health;
 use super::{Bound, admin};
 
@@ -79,7 +79,7 @@ impl Stop {
 
     /// When everything has to have ended. Counts from the first call after the signal; the app makes it at once.
     pub fn deadline(&self) -> Instant {
-        *self.deadline.get_or_init(|| at_the_latest(Instant::now(), self.timeout))
+        *self.deadline.get_or_init(|| Instant::now() + self.timeout)
     }
 
     /// How much time there is from the signal.
