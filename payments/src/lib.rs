@@ -18,6 +18,7 @@ mod settings;
 
 use claims::Claims;
 use tenancy::aws::Clients;
+use tenancy::config::Switch;
 use tenancy::directory::{Directory, until_found};
 use tenancy::message::DEFAULT_MAX_MESSAGE_BYTES;
 use tenancy::publisher::{Limits, Publisher};
@@ -44,7 +45,8 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let environment = common.environment.clone();
     let directory = Directory::new(clients.ssm.clone(), &clients.region, &environment, common.directory_ttl.get());
     let registry = Registry::new(directory.clone(), common, Serves::OwnQueue);
-    let limits = Limits { message_bytes: DEFAULT_MAX_MESSAGE_BYTES, lane_bytes: LANE_BYTES };
+    let fair_queues = settings.fair_queues == Switch::On;
+    let limits = Limits { message_bytes: DEFAULT_MAX_MESSAGE_BYTES, lane_bytes: LANE_BYTES, fair_queues };
     let publisher = Publisher::new(&clients, directory.clone(), environment.clone(), limits);
     let claims =
         Claims::new(clients.dynamodb.clone(), directory.clone(), environment.clone(), settings.record_ttl_days);

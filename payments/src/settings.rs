@@ -1,7 +1,7 @@
 //! What payments takes from its environment.
 
 use clap::{Parser, ValueEnum};
-use tenancy::config::{Common, ConfigError};
+use tenancy::config::{Common, ConfigError, Switch};
 
 /// Takes payments, each once, and publishes them to the tenant's queue.
 #[derive(Debug, Clone, Parser)]
@@ -18,6 +18,10 @@ pub struct Settings {
     /// After how many days a payment and its Idempotency-Key are forgotten, as the consumer's records [default: never].
     #[arg(long, env, hide_env_values = true, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub record_ttl_days: Option<u32>,
+
+    /// Whether messages on a pool's queue carry their tenant as MessageGroupId, by which SQS keeps one tenant's backlog from delaying the others' messages (fair queues); off where the queue service refuses it.
+    #[arg(long, env, hide_env_values = true, default_value = "on")]
+    pub fair_queues: Switch,
 }
 
 /// Whether the routes that read records answer.

@@ -12,6 +12,7 @@ mod routes;
 mod settings;
 
 use tenancy::aws::Clients;
+use tenancy::config::Switch;
 use tenancy::directory::{Directory, until_found};
 use tenancy::publisher::{Limits, Publisher};
 use tenancy::registry::{Registry, Serves};
@@ -38,7 +39,8 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let environment = common.environment.clone();
     let directory = Directory::new(clients.ssm.clone(), &clients.region, &environment, common.directory_ttl.get());
     let registry = Registry::new(directory.clone(), common, Serves::AnyQueue);
-    let limits = Limits { message_bytes: settings.max_message_bytes, lane_bytes: LANE_BYTES };
+    let fair_queues = settings.fair_queues == Switch::On;
+    let limits = Limits { message_bytes: settings.max_message_bytes, lane_bytes: LANE_BYTES, fair_queues };
     let publisher = Publisher::new(&clients, directory.clone(), environment.clone(), limits);
     let routes = routes::router(routes::Parts {
         registry: registry.clone(),

@@ -1,7 +1,7 @@
 //! What the producer takes from its environment.
 
 use clap::Parser;
-use tenancy::config::{Common, ConfigError};
+use tenancy::config::{Common, ConfigError, Switch};
 use tenancy::message::{DEFAULT_MAX_MESSAGE_BYTES, LARGEST_MAX_MESSAGE_BYTES};
 
 /// Less would not hold the attributes of a message and an event worth the name; SQS allows no smaller limit for a queue.
@@ -18,6 +18,10 @@ pub struct Settings {
     /// The largest event, in bytes as SQS counts them: its body and its attributes; 1024 to 390000, what a record can hold.
     #[arg(long, env, hide_env_values = true, default_value_t = DEFAULT_MAX_MESSAGE_BYTES)]
     pub max_message_bytes: usize,
+
+    /// Whether messages on a pool's queue carry their tenant as MessageGroupId, by which SQS keeps one tenant's backlog from delaying the others' messages (fair queues); off where the queue service refuses it.
+    #[arg(long, env, hide_env_values = true, default_value = "on")]
+    pub fair_queues: Switch,
 }
 
 impl tenancy::config::Settings for Settings {

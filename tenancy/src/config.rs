@@ -13,6 +13,12 @@ use thiserror::Error;
 
 use crate::tenant::Environment;
 
+mod auth;
+mod share;
+
+pub use auth::{Auth, Identity, IssuerUrl, IssuerUrlError};
+pub use share::{Overrides, OverridesError, Rates, Share, Shares};
+
 /// Settings that all services share.
 #[derive(Debug, Clone, Args)]
 pub struct Common {
@@ -72,6 +78,14 @@ pub struct Common {
     #[arg(long, env, hide_env_values = true, default_value_t = 33_554_432)]
     pub max_buffered_bytes: usize,
 
+    /// Whether requests need a token.
+    #[command(flatten)]
+    pub auth: Auth,
+
+    /// How much one tenant may send.
+    #[command(flatten)]
+    pub share: Share,
+
     /// How log lines are written.
     #[arg(long, env, hide_env_values = true, default_value = "json")]
     pub log_format: LogFormat,
@@ -101,6 +115,15 @@ pub enum TenantRegistration {
     Required,
     /// By the tier header: basic or none takes the pool's queue.
     Open,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
 }
 
 /// How log lines are written.
@@ -261,6 +284,8 @@ impl Common {
             let reason = format!("must be at least MAX_BODY_BYTES ({})", self.max_body_bytes);
             return Err(ConfigError::new("MAX_BUFFERED_BYTES", reason));
         }
+        self.auth.identity()?;
+        self.share.shares()?;
         crate::telemetry::check_filter(&self.rust_log).map_err(|reason| ConfigError::new("RUST_LOG", reason))
     }
 }

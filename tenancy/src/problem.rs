@@ -24,6 +24,12 @@ pub enum Problem {
     Parameter(String),
     /// 400: a body that is not what the route takes.
     Body(String),
+    /// 401: no bearer token, where one is needed.
+    NoToken,
+    /// 401: a bearer token that proves nothing. The text says why; it is ASCII without quotation marks.
+    Token(&'static str),
+    /// 403: a token that is valid, but not for this tenant. The text says what it lacks.
+    TokenTenant(&'static str),
     /// 403: a tenant that this deployment does not serve.
     NotServed,
     /// 404: no tenant of that id is registered.
@@ -59,7 +65,8 @@ impl Problem {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Tenant(_) | Self::Tier(_) | Self::Parameter(_) | Self::Body(_) => StatusCode::BAD_REQUEST,
-            Self::NotServed => StatusCode::FORBIDDEN,
+            Self::NoToken | Self::Token(_) => StatusCode::UNAUTHORIZED,
+            Self::NotServed | Self::TokenTenant(_) => StatusCode::FORBIDDEN,
             Self::UnknownTenant | Self::NotFound => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Slow => StatusCode::REQUEST_TIMEOUT,
@@ -81,6 +88,9 @@ impl Problem {
             Self::Tier(_) => "tier-header",
             Self::Parameter(_) => "parameter",
             Self::Body(_) => "body",
+            Self::NoToken => "token-missing",
+            Self::Token(_) => "token-invalid",
+            Self::TokenTenant(_) => "token-tenant",
             Self::NotServed => "tenant-not-served",
             Self::UnknownTenant => "tenant-unknown",
             Self::NotFound => "not-found",
@@ -104,6 +114,9 @@ impl Problem {
             Self::Tier(_) => "The tier header is not valid",
             Self::Parameter(_) => "A header or parameter is not valid",
             Self::Body(_) => "The body is not valid",
+            Self::NoToken => "A bearer token is needed",
+            Self::Token(_) => "The bearer token is not valid",
+            Self::TokenTenant(_) => "The bearer token is not for this tenant",
             Self::NotServed => "This deployment does not serve the tenant",
             Self::UnknownTenant => "The tenant is not known",
             Self::NotFound => "There is nothing here",
@@ -128,6 +141,8 @@ impl Problem {
             | Self::Parameter(text)
             | Self::Body(text)
             | Self::Unprocessable(text) => text.clone(),
+            Self::NoToken => "send the header Authorization: Bearer TOKEN".to_owned(),
+            Self::Token(text) | Self::TokenTenant(text) => (*text).to_owned(),
             Self::NotServed => "send the request to the deployment that serves this tenant".to_owned(),
             Self::UnknownTenant => {
                 "check the tenantID header; a new tenant is known seconds after its onboarding".to_owned()
@@ -141,10 +156,22 @@ impl Problem {
             Self::TooLarge(limit, what) => format!("{what} may have at most {limit} bytes"),
             Self::MediaType => "send JSON with content type application/json, or an empty body".to_owned(),
             Self::Limited(after) | Self::Unavailable(after) => {
-                format!("try again in {} s", after.as_secs().max(1))
+                format!("try again in {} s", whole_seconds(*after))
             }
             Self::Internal => "the failure has been logged".to_owned(),
         }
+    }
+
+    /// How a client can authenticate, by RFC 6750: what is wrong with the token it sent, nothing where it sent none.
+    fn challenge(&self) -> Option<HeaderValue> {
+        let (error, text) = match self {
+            Self::NoToken => return Some(HeaderValue::from_static("Bearer realm=\"tenant-plane\"")),
+            Self::Token(text) => ("invalid_token", text),
+            Self::TokenTenant(text) => ("insufficient_scope", text),
+            _ => return None,
+        };
+        let text = format!("Bearer realm=\"tenant-plane\", error=\"{error}\", error_description=\"{text}\"");
+        HeaderValue::try_from(text).ok()
     }
 
     /// The body as JSON; `msg` repeats `title` for older clients.
@@ -160,14 +187,22 @@ impl Problem {
     }
 }
 
+/// Seconds, rounded up: whoever comes back a moment too early has come in vain.
+fn whole_seconds(time: Duration) -> u64 {
+    (time.as_secs() + u64::from(time.subsec_nanos() > 0)).max(1)
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = (self.status(), self.body().to_string()).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if let Some(challenge) = self.challenge() {
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
         match &self {
             Self::Limited(after) | Self::Unavailable(after) => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(*after)));
             }
             // What is left of the body is not read, so the connection cannot carry another request.
             Self::Slow | Self::TooLarge(..) => {
@@ -201,6 +236,28 @@ mod tests {
                 "msg": "The request is too large",
             })
         );
+    }
+
+    #[test]
+    fn who_has_no_valid_token_is_told_how_to_authenticate() {
+        for (problem, status, challenge) in [
+            (Problem::NoToken, 401, "Bearer realm=\"tenant-plane\""),
+            (
+                Problem::Token("the token has expired"),
+                401,
+                "Bearer realm=\"tenant-plane\", error=\"invalid_token\", error_description=\"the token has expired\"",
+            ),
+            (
+                Problem::TokenTenant("the token is for another tenant"),
+                403,
+                "Bearer realm=\"tenant-plane\", error=\"insufficient_scope\", error_description=\"the token is for another tenant\"",
+            ),
+        ] {
+            let response = problem.into_response();
+            assert_eq!(response.status(), status);
+            assert_eq!(response.headers()[header::WWW_AUTHENTICATE], challenge);
+        }
+        assert_eq!(Problem::NotServed.into_response().headers().get(header::WWW_AUTHENTICATE), None);
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Bytes of the messages in one lane.
     pub lane_bytes: usize,
+    /// Whether messages on a queue that tenants share name theirs as their group (`FAIR_QUEUES`).
+    pub fair_queues: bool,
 }
 
 impl Publisher {
@@ -132,7 +134,7 @@ impl Publisher {
     ) -> Result<(), SendError> {
         let (tell, told) = oneshot::channel();
         let registered_at = route.registered_at.clone();
-        let pooled = route.pooled;
+        let pooled = route.pooled && self.0.limits.fair_queues;
         let pending =
             Pending { message, size, registered_at, pooled, deadline, tell, room, alone: false, moved: false };
         lane.push(pending);
