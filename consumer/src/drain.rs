@@ -122,7 +122,11 @@ impl<A: Aws> Drainer<A> {
         for _ in 0..self.limits.pollers {
             pollers.spawn(self.poller.clone().run());
         }
-        let deadline = stop.await;
+        let deadline = tokio::select! {
+            deadline = stop => deadline,
+            // They end by panics alone. Without them messages would be kept or come twice: better to start anew.
+            Some(_) = helpers.join_next() => return,
+        };
         let stopped = Instant::now();
         self.pace.stop();
         self.stopping.cancel();

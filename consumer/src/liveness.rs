@@ -36,18 +36,14 @@ impl Liveness {
         self.last_sign.fetch_max(since + 1, Ordering::Relaxed);
     }
 
-    /// A poll starts. The first one starts the watch: until then the parameters are not known.
-    pub(crate) fn poll_began(&self) {
+    /// A poll starts. The first one starts the watch: until then the parameters are not known. It has ended, with messages,
+    /// without, or with an error, when the guard is dropped.
+    pub(crate) fn poll(&self) -> Poll<'_> {
         self.polling.fetch_add(1, Ordering::Relaxed);
         if self.last_sign.load(Ordering::Relaxed) == 0 {
             self.sign();
         }
-    }
-
-    /// A poll ended, with messages, without, or with an error.
-    pub(crate) fn poll_ended(&self) {
-        self.polling.fetch_sub(1, Ordering::Relaxed);
-        self.sign();
+        Poll(self)
     }
 
     /// A write or delete was answered, or failed.
@@ -73,6 +69,17 @@ impl Liveness {
     }
 }
 
+/// A poll that is open.
+#[derive(Debug)]
+pub(crate) struct Poll<'a>(&'a Liveness);
+
+impl Drop for Poll<'_> {
+    fn drop(&mut self) {
+        self.0.polling.fetch_sub(1, Ordering::Relaxed);
+        self.0.sign();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,14 +97,14 @@ mod tests {
     async fn a_poll_that_does_not_end_is_noticed_and_one_that_ends_is_enough() {
         let liveness = Liveness::new();
         sleep(Duration::from_secs(50)).await;
-        liveness.poll_began();
+        let poll = liveness.poll();
         sleep(Duration::from_secs(90)).await;
         assert!(liveness.is_alive());
         sleep(Duration::from_secs(1)).await;
         assert!(!liveness.is_alive());
         liveness.try_ended();
         assert!(!liveness.is_alive(), "writes do not speak for a poll that is stuck");
-        liveness.poll_ended();
+        drop(poll);
         assert!(liveness.is_alive());
     }
 
@@ -105,9 +112,9 @@ mod tests {
     async fn an_idle_queue_is_alive() {
         let liveness = Liveness::new();
         for _ in 0..30 {
-            liveness.poll_began();
+            let poll = liveness.poll();
             sleep(Duration::from_secs(20)).await;
-            liveness.poll_ended();
+            drop(poll);
             assert!(liveness.is_alive());
         }
     }
@@ -115,8 +122,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn while_receives_are_held_back_tries_to_write_count() {
         let liveness = Liveness::new();
-        liveness.poll_began();
-        liveness.poll_ended();
+        drop(liveness.poll());
         for _ in 0..60 {
             sleep(Duration::from_secs(10)).await;
             liveness.try_ended();

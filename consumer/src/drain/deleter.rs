@@ -4,10 +4,12 @@
 //! tens. What is not deleted is delivered and written again, onto the same record.
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -137,8 +139,9 @@ impl<A: Aws> Deleter<A> {
     }
 
     async fn delete(self: Arc<Self>, batch: Vec<Receipt>) {
+        // After a panic its messages come back when their time is over; the count of calls has to be right all the same.
         tokio::select! {
-            () = self.delete_parts(batch) => {}
+            _ = AssertUnwindSafe(self.delete_parts(batch)).catch_unwind() => {}
             () = self.abandon.cancelled() => {}
         }
         let mut state = self.lock();

@@ -38,7 +38,8 @@ pub(crate) struct Receipt {
 struct Held {
     record: Arc<Record>,
     receipts: Vec<Receipt>,
-    writing: bool,
+    /// By which write, while it is being written.
+    writing: Option<u64>,
     /// Came while `record` was being written, and is to be written after it.
     next: Option<(Arc<Record>, Vec<Receipt>)>,
 }
@@ -49,6 +50,8 @@ pub(crate) struct Desk {
     held: HashMap<ByKey, Held>,
     waiting: VecDeque<(ByKey, Instant)>,
     waiting_bytes: usize,
+    /// How many writes there were.
+    writes: u64,
 }
 
 impl Desk {
@@ -58,7 +61,7 @@ impl Desk {
         let key = ByKey(record.clone());
         match self.held.get_mut(&key) {
             None => self.wait(key, record, vec![receipt], now),
-            Some(held) if !held.writing => {
+            Some(held) if held.writing.is_none() => {
                 self.waiting_bytes += record.event.body.len();
                 self.waiting_bytes -= held.record.event.body.len().min(self.waiting_bytes);
                 held.record = record;
@@ -80,7 +83,7 @@ impl Desk {
     fn wait(&mut self, key: ByKey, record: Arc<Record>, receipts: Vec<Receipt>, now: Instant) {
         self.waiting_bytes += record.event.body.len();
         self.waiting.push_back((key.clone(), now));
-        self.held.insert(key, Held { record, receipts, writing: false, next: None });
+        self.held.insert(key, Held { record, receipts, writing: None, next: None });
     }
 
     /// Since when the oldest record waits to be written.
@@ -97,6 +100,7 @@ impl Desk {
     pub(crate) fn take(&mut self, most: usize, most_bytes: usize) -> Vec<Arc<Record>> {
         let mut batch = Vec::with_capacity(most.min(self.waiting.len()));
         let mut bytes = 0;
+        self.writes += 1;
         while batch.len() < most
             && let Some((key, _)) = self.waiting.front()
         {
@@ -109,7 +113,7 @@ impl Desk {
                 break;
             }
             bytes += size;
-            held.writing = true;
+            held.writing = Some(self.writes);
             batch.push(held.record.clone());
             self.waiting_bytes -= size.min(self.waiting_bytes);
             self.waiting.pop_front();
@@ -124,6 +128,18 @@ impl Desk {
             self.wait(ByKey(next.clone()), next, receipts, now);
         }
         held.receipts
+    }
+
+    /// The number of the last batch that was taken.
+    pub(crate) fn last_write(&self) -> u64 {
+        self.writes
+    }
+
+    /// That write broke down: the messages of what it had not decided. What waited for its records is next.
+    pub(crate) fn abandon(&mut self, write: u64, now: Instant) -> Vec<Receipt> {
+        let held = self.held.values().filter(|held| held.writing == Some(write));
+        let records: Vec<_> = held.map(|held| held.record.clone()).collect();
+        records.iter().flat_map(|record| self.finish(record, now)).collect()
     }
 
     /// Records in hand.

@@ -36,6 +36,9 @@ pub(crate) enum Reason {
     /// DynamoDB refuses the item.
     #[error("the table refuses the record")]
     Refused,
+    /// Writing it panicked.
+    #[error("writing it ran into a bug")]
+    Broken,
 }
 
 impl Reason {
@@ -45,6 +48,7 @@ impl Reason {
             Self::Rejected(rejection) => rejection.as_str(),
             Self::TooLarge => "too_large",
             Self::Refused => "refused",
+            Self::Broken => "broken",
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Receiving.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_sqs::types::Message;
+use futures_util::FutureExt as _;
 use tenancy::arn::QueueArn;
 use tenancy::aws::Fault;
 use tenancy::message::received::Received;
@@ -45,7 +47,9 @@ impl<A: Aws> Poller<A> {
     /// about to bring.
     pub(crate) async fn run(self: Arc<Self>) {
         while let Some(began) = self.pace.turn().await {
-            match self.receive().await {
+            // A turn that is not given back is one that nobody gets any more.
+            let received = AssertUnwindSafe(self.receive()).catch_unwind().await;
+            match received.unwrap_or_else(|_| Err(Failure::broken())) {
                 Ok(ended) => {
                     self.pace.ended(began, ended);
                 }
@@ -69,10 +73,10 @@ impl<A: Aws> Poller<A> {
         if !self.pace.may_receive() {
             return Ok(Ended::Unused);
         }
-        self.liveness.poll_began();
+        let poll = self.liveness.poll();
         let asked = Instant::now();
         let answer = timeout(self.limits.receive, self.aws.receive(queue.clone(), self.limits.ask)).await;
-        self.liveness.poll_ended();
+        drop(poll);
         match answer.unwrap_or_else(|_| Err(Failure::timeout(self.limits.receive))) {
             Ok(messages) => {
                 let brought = messages.len();

@@ -43,6 +43,17 @@ impl Failure {
         Self { fault: Fault::Throttled, code: None, text: "no record was processed".to_owned(), timed_out: false }
     }
 
+    /// The answer says something about records that were not written.
+    pub(crate) fn unreadable() -> Self {
+        let text = "the answer leaves it open which records are stored".to_owned();
+        Self { fault: Fault::Transient, code: None, text, timed_out: false }
+    }
+
+    /// A panic came out of it.
+    pub(crate) fn broken() -> Self {
+        Self { fault: Fault::Transient, code: None, text: "a bug of ours".to_owned(), timed_out: false }
+    }
+
     /// The role may not make this call at all, as opposed to an identity that is not accepted.
     pub(crate) fn is_access_denied(&self) -> bool {
         self.code.as_deref().is_some_and(|code| matches!(code, "AccessDeniedException" | "AccessDenied"))

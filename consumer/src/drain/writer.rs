@@ -4,10 +4,12 @@
 //! launches what is due. There is no task in between that could be late. How many writes are in flight follows from what
 //! there is to write; the bound is what may be in hand at all.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -138,8 +140,8 @@ impl<A: Aws> Writer<A> {
                         break;
                     }
                     state.gather.launched(now);
-                    let writer = self.clone();
-                    self.tasks.spawn(async move { writer.write(batch).await });
+                    let (writer, number) = (self.clone(), state.desk.last_write());
+                    self.tasks.spawn(async move { writer.carry(batch, number).await });
                 }
             }
         }
@@ -154,8 +156,25 @@ impl<A: Aws> Writer<A> {
         }
     }
 
+    /// One write, from launch to outcome. A panic in it must not keep its messages: nobody else would see them before the
+    /// process ends.
+    async fn carry(self: Arc<Self>, batch: Vec<Arc<Record>>, number: u64) {
+        let broke_down = AssertUnwindSafe(self.write(batch)).catch_unwind().await.is_err();
+        let mut state = self.lock();
+        state.gather.landed();
+        if broke_down {
+            let now = Instant::now();
+            let left = state.desk.abandon(number, now);
+            self.launch(state);
+            let left = left.into_iter().map(|receipt| Poisoned { receipt, reason: Reason::Broken, traceparent: None });
+            isolate(&self.aws, &self.poison_tasks, left.collect());
+        } else {
+            self.launch(state);
+        }
+    }
+
     /// Writes a batch, with as many tries as it takes.
-    async fn write(self: Arc<Self>, mut batch: Vec<Arc<Record>>) {
+    async fn write(self: &Arc<Self>, mut batch: Vec<Arc<Record>>) {
         events::write_started(batch.len());
         let mut trial = self.outage.trial();
         let mut backoff = BACKOFF;
@@ -174,10 +193,6 @@ impl<A: Aws> Writer<A> {
                 break;
             }
         }
-        drop(trial);
-        let mut state = self.lock();
-        state.gather.landed();
-        self.launch(state);
     }
 
     /// Passes on what is decided; after a pause, what is to be tried again.

@@ -3,7 +3,7 @@
 mod seen;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_sqs::types::{Message, MessageAttributeValue, MessageSystemAttributeName};
@@ -37,6 +37,8 @@ struct Script {
     receives: VecDeque<Answer<Vec<Message>>>,
     /// When the receives of the script are used up: how long they go on waiting. `None` is as long as was asked for.
     idle: Option<Duration>,
+    /// The receive with this number panics.
+    broken_receive: Option<usize>,
     write: Rule<Vec<String>, Vec<usize>>,
     put: Rule<String, ()>,
     delete: Rule<Vec<String>, Vec<FailedEntry>>,
@@ -108,6 +110,7 @@ impl Fake {
             table: Ok("arn:aws:dynamodb:eu-central-1:123456789012:table/consumer-acme".to_owned()),
             receives: VecDeque::new(),
             idle: None,
+            broken_receive: None,
             write: Box::new(|_, _| (Duration::ZERO, Ok(Vec::new()))),
             put: Box::new(|_, _| (Duration::ZERO, Ok(()))),
             delete: Box::new(|_, _| (Duration::ZERO, Ok(Vec::new()))),
@@ -126,8 +129,9 @@ impl Fake {
         }))
     }
 
+    /// Rules may panic, on purpose, while they are held.
     fn script(&self) -> std::sync::MutexGuard<'_, Script> {
-        self.0.script.lock().unwrap()
+        self.0.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     // What AWS is to do.
@@ -152,6 +156,11 @@ impl Fake {
     pub(super) fn idle_for(self, idle: Duration) -> Self {
         self.script().idle = Some(idle);
         self
+    }
+
+    /// The receive with this number (from 1) panics.
+    pub(super) fn breaks_at_receive(&self, number: usize) {
+        self.script().broken_receive = Some(number);
     }
 
     /// By the number of the call (from 1) and the ids of its records.
@@ -225,7 +234,8 @@ impl Aws for Fake {
     }
 
     async fn receive(&self, _: Arc<QueueArn>, ask: Ask) -> Result<Vec<Message>, Failure> {
-        self.note("receive", Call::Receive);
+        let number = self.note("receive", Call::Receive);
+        assert_ne!(self.script().broken_receive, Some(number), "a bug of ours");
         self.0.asks.lock().unwrap().push(ask);
         let deadline = Instant::now() + self.script().idle.unwrap_or(ask.wait);
         loop {
