@@ -136,8 +136,12 @@ impl Aws for Calls {
         let requests = requests.map_err(unbuilt)?;
         let answer = self.dynamodb.batch_write_item().request_items(table.name(), requests).send().await;
         let unprocessed = answer.map_err(|error| failure(&error))?.unprocessed_items.unwrap_or_default();
-        let left = unprocessed.values().flatten().filter_map(WriteRequest::put_request).map(PutRequest::item);
-        Ok(left.filter_map(|item| records.iter().position(|record| is_item_of(record, item))).collect())
+        let left = |write: &WriteRequest| {
+            let item = write.put_request().map(PutRequest::item)?;
+            records.iter().position(|record| is_item_of(record, item))
+        };
+        // What is none of ours leaves it open which of ours are stored, so all of them are written again.
+        unprocessed.values().flatten().map(left).collect::<Option<Vec<_>>>().ok_or_else(Failure::unreadable)
     }
 
     async fn put(&self, table: Arc<TableArn>, record: Arc<Record>) -> Result<(), Failure> {

@@ -163,13 +163,17 @@ impl Fetcher {
         let reply = self.0.ssm.get_parameters().set_names(Some(names.clone())).send().await;
         match reply {
             Ok(reply) => {
-                if reply.parameters.is_none() && reply.invalid_parameters.is_none() {
-                    // An empty object says of no name that it is not there.
-                    tracing::warn!(?names, "SSM's answer says nothing");
+                let parameters = reply.parameters.unwrap_or_default();
+                let values: HashMap<_, _> =
+                    parameters.into_iter().filter_map(|parameter| Some((parameter.name?, parameter.value?))).collect();
+                let missing = reply.invalid_parameters.unwrap_or_default();
+                // Only a name that SSM says it does not know is not there; one that the answer leaves out may well be.
+                let left_out = |name: &&String| !values.contains_key(*name) && !missing.contains(name);
+                if let Some(name) = names.iter().find(left_out) {
+                    tracing::warn!(name, "SSM's answer says nothing of a parameter that it was asked for");
                     return Err(());
                 }
-                let parameters = reply.parameters.unwrap_or_default();
-                Ok(parameters.into_iter().filter_map(|parameter| Some((parameter.name?, parameter.value?))).collect())
+                Ok(values)
             }
             // The role as it is; credentials that have run out say nothing about it.
             Err(error) if error.code().is_some_and(is_access_denied) => {
@@ -193,9 +197,11 @@ impl Fetcher {
         for name in names {
             match self.0.ssm.get_parameter().name(name).send().await {
                 Ok(reply) => {
-                    if let Some(value) = reply.parameter.and_then(|parameter| parameter.value) {
-                        values.insert(name.clone(), value);
-                    }
+                    let Some(value) = reply.parameter.and_then(|parameter| parameter.value) else {
+                        tracing::warn!(name, "SSM's answer has no value");
+                        return Err(());
+                    };
+                    values.insert(name.clone(), value);
                 }
                 Err(error) if error.as_service_error().is_some_and(|error| error.is_parameter_not_found()) => {}
                 Err(error) => {

@@ -69,6 +69,9 @@ pub enum Rejection {
     /// There is neither a usable attribute `message_id` nor an id of SQS.
     #[error("it has no id to be stored under")]
     NoId,
+    /// The receive brought no body with it. Stored without, the event would be lost.
+    #[error("it came without its body")]
+    NoBody,
 }
 
 impl Rejection {
@@ -80,6 +83,7 @@ impl Rejection {
             Self::MalformedTenant => "malformed_tenant",
             Self::ForeignTenant => "foreign_tenant",
             Self::NoId => "no_id",
+            Self::NoBody => "no_body",
         }
     }
 }
@@ -89,9 +93,10 @@ impl Received {
     #[must_use]
     pub fn read(message: Message, environment: &Environment) -> Self {
         let sqs_id = message.message_id.unwrap_or_default();
-        let body = message.body.unwrap_or_default();
+        let body = message.body;
         let mut attributes = message.message_attributes.unwrap_or_default();
-        let size = body.len() + attributes.iter().map(|(name, value)| name.len() + size_of(value)).sum::<usize>();
+        let size = body.as_ref().map_or(0, String::len)
+            + attributes.iter().map(|(name, value)| name.len() + size_of(value)).sum::<usize>();
         let system = message.attributes.unwrap_or_default();
         let number = |name| system.get(&name).and_then(|text| text.parse::<i64>().ok());
         let receives = number(MessageSystemAttributeName::ApproximateReceiveCount);
@@ -109,6 +114,7 @@ impl Received {
         let event = tenant.and_then(|tenant| {
             let message_id =
                 own_id.or_else(|| id::is_usable(&sqs_id).then(|| sqs_id.clone())).ok_or(Rejection::NoId)?;
+            let body = body.ok_or(Rejection::NoBody)?;
             Ok(Event { tenant, message_id, producer_environment, content_type, body })
         });
         Self {

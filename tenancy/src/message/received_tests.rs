@@ -124,6 +124,16 @@ fn a_message_with_nothing_in_it_is_rejected_and_not_a_panic() {
 }
 
 #[test]
+fn a_message_that_comes_without_its_body_is_rejected_and_an_empty_one_is_not() {
+    for (body, event) in [(None, Err(Rejection::NoBody)), (Some(String::new()), Ok(String::new()))] {
+        let mut odd = message(&[tenant("acme")]);
+        odd.body = body;
+        let read = Received::read(odd, &"acme".parse().unwrap());
+        assert_eq!(read.event.map(|event| event.body), event);
+    }
+}
+
+#[test]
 fn times_and_counts_that_are_no_numbers_are_left_out() {
     let mut odd = message(&[tenant("acme")]);
     odd.attributes = Some(
