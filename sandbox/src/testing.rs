@@ -1,9 +1,6 @@
 //! What this crate's tests share.
 
-use aws_credential_types::Credentials;
-use aws_credential_types::provider::SharedCredentialsProvider;
-use aws_types::region::Region;
-use tenancy::aws::{Clients, Connect, Endpoints};
+use tenancy::aws::{Clients, Connect};
 
 use crate::aws::{EmbeddedAws, Options};
 
@@ -16,12 +13,6 @@ pub(crate) fn clients(aws: &EmbeddedAws) -> Clients {
 }
 
 /// The clients that the services use, with fixed credentials.
-pub(crate) fn clients_in(aws: &EmbeddedAws, region: &'static str) -> Clients {
-    let credentials = Credentials::new("AKIDEXAMPLE", "secret", None, None, "test");
-    let connect = Connect {
-        region: Region::from_static(region),
-        endpoints: Endpoints::all(&aws.url()),
-        credentials: SharedCredentialsProvider::new(credentials),
-    };
-    connect.clients()
+pub(crate) fn clients_in(aws: &EmbeddedAws, region: &str) -> Clients {
+    Connect::with_keys(region, &aws.url(), "AKIDEXAMPLE", "secret").clients()
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use aws_config::BehaviorVersion;
 use aws_config::identity::IdentityCache;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
+use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_async::rt::sleep::TokioSleep;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
@@ -22,9 +23,11 @@ use crate::config::ConfigError;
 
 mod credentials;
 mod errors;
+mod rejections;
 
 pub use credentials::{CredentialSource, Refreshing};
 pub use errors::{Fault, fault_of};
+use rejections::Rejections;
 
 /// How long a connection may take to open.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -120,8 +123,8 @@ pub struct Connect {
     pub region: Region,
     /// Addresses that replace the services' own.
     pub endpoints: Endpoints,
-    /// Who calls. [`Refreshing`] caches; anything else is asked before every call.
-    pub credentials: SharedCredentialsProvider,
+    /// Who calls.
+    pub credentials: Refreshing,
 }
 
 impl Connect {
@@ -137,8 +140,19 @@ impl Connect {
         let region = Region::new(region);
         let endpoints = Endpoints::read(variable)?;
         let source = CredentialSource::find(variable);
-        let credentials = SharedCredentialsProvider::new(Refreshing::from_source(&source, &region, http_client()));
+        let credentials = Refreshing::from_source(&source, &region, http_client());
         Ok((Self { region, endpoints, credentials }, source))
+    }
+
+    /// With keys that do not change and every service at `url`: for a sandbox and for tests.
+    #[must_use]
+    pub fn with_keys(region: &str, url: &str, access_key: &str, secret_key: &str) -> Self {
+        let credentials = Credentials::new(access_key, secret_key, None, None, "fixed keys");
+        Self {
+            region: Region::new(region.to_owned()),
+            endpoints: Endpoints::all(url),
+            credentials: Refreshing::new("fixed keys", SharedCredentialsProvider::new(credentials)),
+        }
     }
 
     /// One client of each service.
@@ -156,7 +170,7 @@ impl Connect {
             let mut config = SdkConfig::builder()
                 .behavior_version(BehaviorVersion::latest())
                 .region(self.region.clone())
-                .credentials_provider(self.credentials.clone())
+                .credentials_provider(SharedCredentialsProvider::new(self.credentials.clone()))
                 // `Refreshing` is the cache; a second one would ask for a refresh within a call's own timeout and lose it.
                 .identity_cache(IdentityCache::no_cache())
                 .http_client(http.clone())
@@ -169,16 +183,21 @@ impl Connect {
             config.build()
         };
         let at = &self.endpoints;
+        let sqs = |timeouts| {
+            let config = aws_sdk_sqs::config::Builder::from(&shared(&at.sqs, &once, timeouts));
+            aws_sdk_sqs::Client::from_conf(config.interceptor(Rejections(self.credentials.clone())).build())
+        };
+        let dynamodb = |retry, timeouts| {
+            let config = aws_sdk_dynamodb::config::Builder::from(&shared(&at.dynamodb, retry, timeouts));
+            aws_sdk_dynamodb::Client::from_conf(config.interceptor(Rejections(self.credentials.clone())).build())
+        };
+        let ssm = aws_sdk_ssm::config::Builder::from(&shared(&at.ssm, &once, &brief));
         Clients {
-            sqs: aws_sdk_sqs::Client::new(&shared(&at.sqs, &once, &brief)),
-            sqs_receive: aws_sdk_sqs::Client::new(&shared(&at.sqs, &once, &poll)),
-            dynamodb_batch: aws_sdk_dynamodb::Client::new(&shared(&at.dynamodb, &once, &brief)),
-            dynamodb: aws_sdk_dynamodb::Client::new(&shared(
-                &at.dynamodb,
-                &some,
-                &timeouts(ATTEMPT_TIMEOUT, CALL_TIMEOUT),
-            )),
-            ssm: aws_sdk_ssm::Client::new(&shared(&at.ssm, &once, &brief)),
+            sqs: sqs(&brief),
+            sqs_receive: sqs(&poll),
+            dynamodb_batch: dynamodb(&once, &brief),
+            dynamodb: dynamodb(&some, &timeouts(ATTEMPT_TIMEOUT, CALL_TIMEOUT)),
+            ssm: aws_sdk_ssm::Client::from_conf(ssm.interceptor(Rejections(self.credentials.clone())).build()),
             region: self.region.clone(),
             sqs_endpoint: at.sqs.clone(),
         }

@@ -2,7 +2,7 @@
 //!
 //! - [`scripted`]: that AWS
 //! - [`service`], [`process`], [`http`]: a service as a process of its own, and a client for it
-//!
+//! - [`inside`]: a service in the test's process
 //! - [`matrix`]: generated cases, and what holds for every answer
 //!
 //! The tests themselves are in `tests/tests/`.
@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 pub mod http;
+pub mod inside;
 pub mod matrix;
 pub mod process;
 pub mod scripted;

@@ -83,10 +83,7 @@ impl Cluster<'_> {
         let connect = Connect {
             region: Region::new(self.region.to_owned()),
             endpoints: Endpoints::all(&self.endpoint),
-            credentials: SharedCredentialsProvider::new(Refreshing::new(
-                name,
-                SharedCredentialsProvider::new(identity),
-            )),
+            credentials: Refreshing::new(name, SharedCredentialsProvider::new(identity)),
         };
         Ok(connect.clients())
     }

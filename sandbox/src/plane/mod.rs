@@ -14,10 +14,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use aws_credential_types::Credentials;
-use aws_credential_types::provider::SharedCredentialsProvider;
-use aws_types::region::Region;
-use tenancy::aws::{Clients, Connect, Endpoints};
+use tenancy::aws::{Clients, Connect};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -221,11 +218,5 @@ fn lock_data(dir: &Path) -> Result<std::fs::File, StartError> {
 }
 
 fn operator(endpoint: &str, region: &str) -> Clients {
-    let credentials = Credentials::new("sandbox", "sandbox", None, None, "sandbox");
-    let connect = Connect {
-        region: Region::new(region.to_owned()),
-        endpoints: Endpoints::all(endpoint),
-        credentials: SharedCredentialsProvider::new(credentials),
-    };
-    connect.clients()
+    Connect::with_keys(region, endpoint, "sandbox", "sandbox").clients()
 }

@@ -32,6 +32,10 @@ const RENEW_BEFORE: Duration = Duration::from_secs(300);
 /// Credentials are not used any more when this much is left: the call has to arrive while they are valid.
 const LAST_USE: Duration = Duration::from_secs(2);
 
+/// Credentials that AWS does not take are renewed at once, but not if they are newer than this: it would not take the next
+/// ones either.
+const REJECTED_AGAIN: Duration = Duration::from_secs(10);
+
 /// Pauses after failed renewals: they double from the first to the last.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
 
@@ -110,6 +114,7 @@ type Outcome = Result<Credentials, Arc<CredentialsError>>;
 
 struct Held {
     credentials: Credentials,
+    since: Instant,
     renew_at: Option<SystemTime>,
     unusable_at: Option<SystemTime>,
 }
@@ -122,6 +127,7 @@ impl Held {
         Self {
             renew_at: expiry.and_then(|at| at.checked_sub(renew_before)),
             unusable_at: expiry.and_then(|at| at.checked_sub(LAST_USE.min(renew_before))),
+            since: Instant::now(),
             credentials,
         }
     }
@@ -163,6 +169,19 @@ impl Refreshing {
 
     fn with_source(name: String, source: Source) -> Self {
         Self(Arc::new(Inner { name, source, state: Mutex::default() }))
+    }
+
+    /// AWS did not take a call that was signed with this access key, although it is not past its time. If it is the one in
+    /// use, it is renewed in the background; until then it stays in use, since AWS may have been wrong.
+    pub(super) fn rejected(&self, access_key: &str) {
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_use = state.current.as_ref().filter(|held| held.credentials.access_key_id() == access_key);
+        let due = in_use.is_some_and(|held| held.since.elapsed() >= REJECTED_AGAIN);
+        let paused = state.pause.as_ref().is_some_and(|(until, _)| *until > Instant::now());
+        if due && state.renewal.is_none() && !paused {
+            tracing::warn!(source = %self.0.name, "AWS does not take the credentials in use; they are renewed");
+            self.start_renewal(&mut state);
+        }
     }
 
     async fn credentials(&self) -> provider::Result {
@@ -210,7 +229,7 @@ impl Refreshing {
         let this = self.clone();
         tokio::spawn(async move {
             let outcome = match tokio::time::timeout(RENEWAL_TIMEOUT, this.0.load()).await {
-                Ok(outcome) => outcome.map_err(Arc::new),
+                Ok(outcome) => outcome.and_then(not_over_yet).map_err(Arc::new),
                 Err(_) => Err(Arc::new(CredentialsError::provider_timed_out(RENEWAL_TIMEOUT))),
             };
             this.finish(&outcome);
@@ -255,6 +274,19 @@ impl Inner {
                 cell.get_or_init(chain).await.provide_credentials().await
             }
         }
+    }
+}
+
+/// Credentials that are past their time when they come would be asked for again by every call.
+fn not_over_yet(credentials: Credentials) -> provider::Result {
+    match credentials.expiry() {
+        Some(end) if end <= SystemTime::now() => {
+            let end: aws_smithy_types::DateTime = end.into();
+            Err(CredentialsError::provider_error(format!(
+                "the credentials that came had ended before ({end}): is this machine's clock right?"
+            )))
+        }
+        _ => Ok(credentials),
     }
 }
 

@@ -113,3 +113,33 @@ fn the_environment_names_one_source() {
     let pod = find(&[("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1/credentials")]);
     assert_eq!(pod, CredentialSource::Container("http://169.254.170.23/v1/credentials".to_owned()));
 }
+
+#[tokio::test]
+async fn credentials_that_aws_does_not_take_are_renewed_once_and_not_over_and_over() {
+    let (sts, provider) = Sts::start(Duration::from_secs(3600), Duration::ZERO, 0..0);
+    provider.credentials().await.unwrap();
+    provider.rejected("key-0");
+    assert!(provider.0.state.lock().unwrap().renewal.is_none(), "newer than ten seconds");
+    let old = Instant::now().checked_sub(REJECTED_AGAIN).unwrap();
+    provider.0.state.lock().unwrap().current.as_mut().unwrap().since = old;
+    provider.rejected("another");
+    assert!(provider.0.state.lock().unwrap().renewal.is_none(), "not the one in use");
+    for _ in 0..100 {
+        provider.rejected("key-0");
+    }
+    let mut renewal = provider.0.state.lock().unwrap().renewal.clone().unwrap();
+    renewal.wait_for(Option::is_some).await.unwrap();
+    assert_eq!(provider.credentials().await.unwrap().access_key_id(), "key-1");
+    provider.rejected("key-1");
+    assert_eq!(sts.calls(), 2);
+}
+
+#[tokio::test]
+async fn credentials_that_have_ended_when_they_come_are_an_error_and_not_asked_for_at_once_again() {
+    let (sts, provider) = Sts::start(Duration::ZERO, Duration::ZERO, 0..0);
+    for _ in 0..50 {
+        let error = provider.credentials().await.unwrap_err();
+        assert!(DisplayErrorContext(&error).to_string().contains("is this machine's clock right?"), "{error:?}");
+    }
+    assert_eq!(sts.calls(), 1);
+}

@@ -15,7 +15,7 @@ pub enum Fault {
     Gone,
     /// The role may not do this, or the identity is not accepted: an operator must act, trying again slowly finds out when.
     Denied,
-    /// No credentials could be had: as `Denied`, though it often passes by itself.
+    /// No credentials could be had, or those in use have run out: as `Denied`, though it often passes by itself.
     NoCredentials,
     /// AWS says that the request is wrong. Trying the same again does not help.
     Refused,
@@ -41,6 +41,11 @@ impl Fault {
         // Codes arrive with or without a namespace before `#` and with or without SQS's older prefix.
         let code = code.rsplit('#').next().unwrap_or(code);
         let code = code.strip_prefix("AWS.SimpleQueueService.").unwrap_or(code);
+        if let Some(of_key) = code.strip_prefix("KMS.").or_else(|| code.strip_prefix("Kms")) {
+            // The queue's key. That it is disabled or gone is nothing a message could be blamed for.
+            let busy = matches!(of_key, "ThrottlingException" | "Throttled");
+            return Some(if busy { Self::Throttled } else { Self::Denied });
+        }
         Some(match code {
             "ThrottlingException"
             | "Throttling"
@@ -55,7 +60,7 @@ impl Fault {
             | "LimitExceededException"
             | "SlowDown"
             | "OverLimit"
-            | "KmsThrottled"
+            | "TransactionConflictException"
             | "PriorRequestNotComplete"
             | "TransactionInProgressException" => Self::Throttled,
             "InternalError"
@@ -66,25 +71,29 @@ impl Fault {
             | "RequestTimeout"
             | "RequestTimeoutException"
             | "RequestExpired"
-            | "RequestTimeTooSkewed" => Self::Transient,
+            | "RequestTimeTooSkewed"
+            | "ResourceInUseException"
+            | "ReplicatedWriteConflictException" => Self::Transient,
             "QueueDoesNotExist"
             | "NonExistentQueue"
+            | "InvalidAddress"
             | "QueueDeletedRecently"
             | "ResourceNotFoundException"
             | "TableNotFoundException" => Self::Gone,
+            // The next session is on its way.
+            "ExpiredToken" | "ExpiredTokenException" => Self::NoCredentials,
             "AccessDenied"
             | "AccessDeniedException"
             | "UnrecognizedClientException"
             | "InvalidClientTokenId"
-            | "ExpiredToken"
-            | "ExpiredTokenException"
             | "InvalidSignatureException"
             | "SignatureDoesNotMatch"
             | "IncompleteSignature"
             | "MissingAuthenticationToken"
             | "MissingAuthenticationTokenException"
             | "OptInRequired"
-            | "KmsAccessDenied"
+            | "InvalidAccessKeyId"
+            | "AuthFailure"
             | "InvalidSecurity"
             | "NotAuthorized" => Self::Denied,
             _ => return None,
@@ -98,18 +107,24 @@ where
     E: ProvideErrorMetadata,
 {
     match error {
-        SdkError::ServiceError(service) => {
-            let status = service.raw().status().as_u16();
-            match service.err().code().and_then(Fault::of_code) {
-                Some(fault) => fault,
-                None if status == 429 => Fault::Throttled,
-                None if (400..500).contains(&status) && status != 408 => Fault::Refused,
-                // 5xx, or a success whose body cannot be read: what became of the call is not known.
-                None => Fault::Transient,
-            }
-        }
+        SdkError::ServiceError(service) => of_answer(service.raw().status().as_u16(), service.err().code()),
         SdkError::ConstructionFailure(_) => Fault::Refused,
         SdkError::DispatchFailure(failure) if failure.is_other() || failure.is_user() => Fault::NoCredentials,
+        _ => Fault::Transient,
+    }
+}
+
+/// What an answer of this status means that names this code, or none.
+fn of_answer(status: u16, code: Option<&str>) -> Fault {
+    if let Some(fault) = code.and_then(Fault::of_code) {
+        return fault;
+    }
+    match (status, code) {
+        (429, _) => Fault::Throttled,
+        (401 | 403, Some(_)) => Fault::Denied,
+        (413, _) | (400..500, Some(_)) if status != 408 => Fault::Refused,
+        // 5xx; a redirection; a success that cannot be read; a page that somebody in between wrote. None of them says
+        // anything about the request, and what became of it is not known.
         _ => Fault::Transient,
     }
 }
@@ -117,6 +132,28 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_said_by_aws_is_not_held_against_the_request() {
+        for (status, code, fault) in [
+            (400, Some("ValidationException"), Fault::Refused),
+            (400, Some("InvalidMessageContents"), Fault::Refused),
+            (413, None, Fault::Refused),
+            (400, None, Fault::Transient),
+            (403, None, Fault::Transient),
+            (404, None, Fault::Transient),
+            (407, None, Fault::Transient),
+            (408, Some("Unheard"), Fault::Transient),
+            (403, Some("UnheardOfException"), Fault::Denied),
+            (429, None, Fault::Throttled),
+            (200, None, Fault::Transient),
+            (307, None, Fault::Transient),
+            (502, None, Fault::Transient),
+            (500, Some("UnheardOfException"), Fault::Transient),
+        ] {
+            assert_eq!(of_answer(status, code), fault, "{status} {code:?}");
+        }
+    }
 
     #[test]
     fn every_spelling_of_a_code_means_the_same() {
@@ -129,8 +166,16 @@ mod tests {
             ("com.amazon.coral.availability#ThrottlingException", Fault::Throttled),
             ("RequestThrottled", Fault::Throttled),
             ("AccessDeniedException", Fault::Denied),
-            ("ExpiredTokenException", Fault::Denied),
+            ("ExpiredTokenException", Fault::NoCredentials),
             ("InternalError", Fault::Transient),
+            ("KmsThrottled", Fault::Throttled),
+            ("KMS.ThrottlingException", Fault::Throttled),
+            ("KmsDisabled", Fault::Denied),
+            ("KMS.DisabledException", Fault::Denied),
+            ("KmsAccessDenied", Fault::Denied),
+            ("OverLimit", Fault::Throttled),
+            ("TransactionConflictException", Fault::Throttled),
+            ("AWS.SimpleQueueService.InvalidAddress", Fault::Gone),
         ] {
             assert_eq!(Fault::of_code(code), Some(fault), "{code}");
         }

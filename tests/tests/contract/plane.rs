@@ -7,12 +7,11 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use aws_types::region::Region;
 use sandbox::aws::{EmbeddedAws, Options};
 use sandbox::plane::layout::{Layout, Service as Kind};
 use sandbox::plane::provision::provision;
 use sandbox::plane::roster::Roster;
-use tenancy::aws::{Clients, Connect, Endpoints};
+use tenancy::aws::{Clients, Connect};
 use tests::http::{Answer, Http};
 use tests::service::{Kind as Binary, Launch, Service};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -66,13 +65,7 @@ impl Plane {
             }
             Backend::Moto => moto().await,
         };
-        let credentials = aws_credential_types::Credentials::new("AKIATEST", "secret", None, None, "contract");
-        let connect = Connect {
-            region: Region::new(REGION),
-            endpoints: Endpoints::all(&endpoint),
-            credentials: aws_credential_types::provider::SharedCredentialsProvider::new(credentials),
-        };
-        let clients = connect.clients();
+        let clients = Connect::with_keys(REGION, &endpoint, "AKIATEST", "secret").clients();
         let layout = Layout::new(Roster::new(&[]).unwrap(), REGION);
         provision(&layout, &clients).await.unwrap();
         let mut services = HashMap::new();
