@@ -25,7 +25,7 @@ lint: ## formatting, clippy and rustdoc, with warnings as errors
 
 .PHONY: docs
 docs: ## write the tables that documents take from the code
-	UPDATE_README=1 cargo test -q -p tests --test readme
+	UPDATE_README=1 cargo test -q --workspace --test readme --test metrics lists_every
 
 .PHONY: release
 release: ## the three services as release binaries in target/release

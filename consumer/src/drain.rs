@@ -15,6 +15,7 @@
 //! | [`poison`], [`visibility`] | what cannot be stored; how long messages are hidden |
 //! | [`outage`], [`backoff`] | keeping receives back while the rest fails; pauses |
 //! | [`limits`] | the bounds, made to fit each other |
+//! | [`gauges`] | what can be read of it at any time |
 //! | [`seam`], [`calls`] | the calls to AWS, and the SDK behind them |
 
 pub(crate) mod alarm;
@@ -25,6 +26,7 @@ pub(crate) mod calls;
 pub(crate) mod deleter;
 pub(crate) mod desk;
 pub(crate) mod gather;
+pub(crate) mod gauges;
 pub(crate) mod limits;
 pub(crate) mod outage;
 pub(crate) mod pace;
@@ -47,6 +49,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::drain::budget::Budget;
 use crate::drain::deleter::Deleter;
+use crate::drain::gauges::Gauges;
 use crate::drain::limits::Limits;
 use crate::drain::pace::Pace;
 use crate::drain::poller::Poller;
@@ -84,7 +87,8 @@ impl<A: Aws> Drainer<A> {
         let budget = Budget::new(limits.messages, limits.bytes);
         let busy = Arc::new(AtomicBool::new(false));
         let poison_tasks = TaskTracker::new();
-        let deleter = Deleter::new(aws.clone(), limits, pace.clone(), liveness.clone(), budget.clone(), busy.clone());
+        let deleter = Deleter::new(aws.clone(), limits, pace.clone(), liveness.clone(), busy.clone());
+        let gauges = Arc::new(Gauges::new(budget.clone(), pace.clone(), busy.clone()));
         let writer = Writer::new(
             aws.clone(),
             limits,
@@ -106,9 +110,15 @@ impl<A: Aws> Drainer<A> {
             writer: writer.clone(),
             poison_tasks: poison_tasks.clone(),
             stopping: stopping.clone(),
+            gauges,
             receives: AtomicU64::new(0),
         });
         Self { aws, limits, pace, liveness, writer, deleter, poller, poison_tasks, stopping }
+    }
+
+    /// What can be read of it at any time.
+    pub(crate) fn gauges(&self) -> Arc<Gauges> {
+        self.poller.gauges.clone()
     }
 
     /// Drains until `stop` resolves, to the time at which all has to have ended. Then no receive starts, open polls end, what

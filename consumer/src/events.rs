@@ -2,23 +2,21 @@
 //!
 //! Log lines never hold a body. Labels are words of a fixed set; no tenant is among them.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use metrics::{counter, gauge, histogram};
+use metrics::{counter, histogram};
 use tenancy::aws::Fault;
 
 use crate::drain::desk::Receipt;
+use crate::drain::gauges::{age, now};
 use crate::drain::pace::Downstream;
 use crate::drain::poison::Reason;
 use crate::drain::seam::{FailedEntry, Failure};
 
-/// A receive brought messages, or none; the oldest of them is so many seconds old.
-pub(crate) fn received(messages: usize, oldest_sent_at: Option<i64>, in_flight: usize, polling: usize) {
+/// A receive brought messages, or none.
+pub(crate) fn received(messages: usize) {
     counter!("consumer_messages_received_total").increment(messages as u64);
     histogram!("consumer_receive_entries").record(messages as f64);
-    gauge!("consumer_messages_in_flight").set(in_flight as f64);
-    gauge!("consumer_pollers_awake").set(polling as f64);
-    gauge!("consumer_oldest_message_age_seconds").set(oldest_sent_at.map_or(0.0, |sent_at| age(sent_at, now())));
 }
 
 /// A receive failed.
@@ -44,16 +42,6 @@ pub(crate) fn stored(receipts: &[Receipt], records: usize) {
     for sent_at in receipts.iter().filter_map(|receipt| receipt.sent_at) {
         latency.record(age(sent_at, now));
     }
-}
-
-/// Seconds since 1970.
-fn now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
-}
-
-/// Seconds from a time in milliseconds since 1970 until `now`; clocks differ, so never less than 0.
-fn age(sent_at: i64, now: f64) -> f64 {
-    (now - sent_at as f64 / 1_000.0).max(0.0)
 }
 
 /// A write goes out.
@@ -88,11 +76,7 @@ pub(crate) fn writes_singly() {
 
 /// Writes or deletes have begun to fail as a whole, or work again.
 pub(crate) fn outage(what: Downstream, down: bool) {
-    let what = match what {
-        Downstream::Writes => "writes",
-        Downstream::Deletes => "deletes",
-    };
-    gauge!("consumer_receiving_paused", "because" => what).set(if down { 1.0 } else { 0.0 });
+    let what = what.as_str();
     if down {
         tracing::warn!(because = what, "receiving pauses, since what is received could not be finished");
     } else {
@@ -136,9 +120,8 @@ pub(crate) fn delete_started(messages: usize) {
 }
 
 /// Messages are out of the queue.
-pub(crate) fn deleted(messages: usize, in_flight: usize) {
+pub(crate) fn deleted(messages: usize) {
     counter!("consumer_messages_deleted_total").increment(messages as u64);
-    gauge!("consumer_messages_in_flight").set(in_flight as f64);
 }
 
 /// A delete is tried again.

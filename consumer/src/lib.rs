@@ -4,7 +4,7 @@
 //! - `drain`: receiving, writing, deleting, and what can go wrong with each
 //! - `record`: a message as a row of the table
 //! - `read`: `GET /consumer/messages`
-//! - `liveness`, `events`: what can be seen from outside
+//! - `liveness`, `events`, `metrics`: what can be seen from outside
 //!
 //! A 200 of the producer means that the event will be in the table, once. So nothing is deleted from the queue before its
 //! record is confirmed, and everything that can be delivered twice is written onto the same record.
@@ -12,6 +12,7 @@
 mod drain;
 mod events;
 mod liveness;
+mod metrics;
 mod read;
 mod record;
 mod settings;
@@ -29,6 +30,7 @@ use crate::drain::calls::Calls;
 use crate::liveness::Liveness;
 use crate::record::Stamps;
 
+pub use metrics::METRICS;
 pub use settings::{RecordReads, Settings};
 
 /// The service's name: in its paths and its answers.
@@ -42,6 +44,7 @@ pub const BUILD_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// # Errors
 /// A port that cannot be had.
 pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartError> {
+    tenancy::telemetry::metric::describe(METRICS);
     let common = &settings.common;
     let environment = common.environment.clone();
     let directory = Directory::new(clients.ssm.clone(), &clients.region, &environment, common.directory_ttl.get());
@@ -50,6 +53,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let liveness = Arc::new(Liveness::new());
     let calls = Calls::new(&clients, directory.clone(), environment.clone(), stamps.clone());
     let drainer = Drainer::new(calls, environment.clone(), settings.limits(), stamps, liveness.clone());
+    let gauges = drainer.gauges();
     let table = read::Table::new(clients.dynamodb.clone(), directory.clone(), environment.clone());
     let parts = read::Parts { registry: registry.clone(), table, request_timeout: common.request_timeout.get() };
     let known = CancellationToken::new();
@@ -60,6 +64,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
             until_found(|| directory.resources(&environment)).await;
             known.cancel();
         })
+        .sampled(move || gauges.sample())
         .live_while(move || liveness.is_alive())
         .task("draining", move |stop: Stop| async move {
             // One call reads both parameters, and nothing is received before it is known where to put it.

@@ -1,9 +1,37 @@
 //! What is worth a log line or a number, each in one call: never an amount, a reference or a key.
 
 use tenancy::aws::Fault;
+use tenancy::telemetry::metric::{Metric, label};
+use tenancy::telemetry::table::FAULTS;
 use uuid::Uuid;
 
 use crate::claims::Claim;
+
+/// What payments counts besides what all services do.
+pub const METRICS: &[Metric] = &[
+    Metric::counter(
+        "payments_claims_total",
+        "requests",
+        "Payments asked for: new ones, repeats of one, and keys that were used for another payment.",
+    )
+    .by(&[label("outcome", &["new", "again", "other"])]),
+    Metric::counter(
+        "payments_completions_total",
+        "requests",
+        "Repeats that found a payment without its record, and sent its event once more.",
+    ),
+    Metric::counter(
+        "payments_table_failures_total",
+        "calls",
+        "Calls to the table that failed, after the SDK's own retries.",
+    )
+    .by(&[label("operation", &["PutItem", "GetItem"]), label("fault", FAULTS)]),
+    Metric::counter(
+        "payments_unreadable_claims_total",
+        "claims",
+        "Claims that lack attributes: something else wrote to them.",
+    ),
+];
 
 /// A request's claim was made or met one.
 pub(crate) fn claimed(claim: Claim) {

@@ -25,6 +25,7 @@ use tenancy::publisher::{Limits, Publisher};
 use tenancy::registry::{Registry, Serves};
 use tenancy::server::{App, Intake, Scaffold, StartError};
 
+pub use events::METRICS;
 pub use settings::{RecordReads, Settings};
 
 /// The service's name: in its paths, its answers and its payment ids.
@@ -41,6 +42,7 @@ const LANE_BYTES: usize = 4 * 1024 * 1024;
 /// # Errors
 /// A port that cannot be had.
 pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartError> {
+    tenancy::telemetry::metric::describe(METRICS);
     let common = &settings.common;
     let environment = common.environment.clone();
     let directory = Directory::new(clients.ssm.clone(), &clients.region, &environment, common.directory_ttl.get());
@@ -48,6 +50,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let fair_queues = settings.fair_queues == Switch::On;
     let limits = Limits { message_bytes: DEFAULT_MAX_MESSAGE_BYTES, lane_bytes: LANE_BYTES, fair_queues };
     let publisher = Publisher::new(&clients, directory.clone(), environment.clone(), limits);
+    let lanes = publisher.clone();
     let claims =
         Claims::new(clients.dynamodb.clone(), directory.clone(), environment.clone(), settings.record_ttl_days);
     let parts = routes::Parts {
@@ -60,6 +63,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     };
     Scaffold::new(NAME, BUILD_VERSION, common, registry)
         .routes(routes::router(parts, settings.record_reads))
+        .sampled(move || lanes.sample())
         .ready_when(async move {
             until_found(|| directory.resources(&environment)).await;
         })

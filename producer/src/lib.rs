@@ -42,6 +42,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let fair_queues = settings.fair_queues == Switch::On;
     let limits = Limits { message_bytes: settings.max_message_bytes, lane_bytes: LANE_BYTES, fair_queues };
     let publisher = Publisher::new(&clients, directory.clone(), environment.clone(), limits);
+    let lanes = publisher.clone();
     let routes = routes::router(routes::Parts {
         registry: registry.clone(),
         publisher,
@@ -52,6 +53,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     });
     Scaffold::new(NAME, BUILD_VERSION, common, registry)
         .routes(routes)
+        .sampled(move || lanes.sample())
         .ready_when(async move {
             until_found(|| directory.queue(&environment)).await;
         })

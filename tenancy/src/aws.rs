@@ -21,6 +21,7 @@ use aws_types::region::Region;
 
 use crate::config::ConfigError;
 
+pub(crate) mod count;
 mod credentials;
 mod errors;
 mod rejections;
@@ -183,21 +184,26 @@ impl Connect {
             config.build()
         };
         let at = &self.endpoints;
+        let count = count::CountCalls::new();
         let sqs = |timeouts| {
             let config = aws_sdk_sqs::config::Builder::from(&shared(&at.sqs, &once, timeouts));
-            aws_sdk_sqs::Client::from_conf(config.interceptor(Rejections(self.credentials.clone())).build())
+            let config = config.interceptor(count.clone()).interceptor(Rejections(self.credentials.clone()));
+            aws_sdk_sqs::Client::from_conf(config.build())
         };
         let dynamodb = |retry, timeouts| {
             let config = aws_sdk_dynamodb::config::Builder::from(&shared(&at.dynamodb, retry, timeouts));
-            aws_sdk_dynamodb::Client::from_conf(config.interceptor(Rejections(self.credentials.clone())).build())
+            let config = config.interceptor(count.clone()).interceptor(Rejections(self.credentials.clone()));
+            aws_sdk_dynamodb::Client::from_conf(config.build())
         };
-        let ssm = aws_sdk_ssm::config::Builder::from(&shared(&at.ssm, &once, &brief));
+        let ssm = aws_sdk_ssm::config::Builder::from(&shared(&at.ssm, &once, &brief))
+            .interceptor(count.clone())
+            .interceptor(Rejections(self.credentials.clone()));
         Clients {
             sqs: sqs(&brief),
             sqs_receive: sqs(&poll),
             dynamodb_batch: dynamodb(&once, &brief),
             dynamodb: dynamodb(&some, &timeouts(ATTEMPT_TIMEOUT, CALL_TIMEOUT)),
-            ssm: aws_sdk_ssm::Client::from_conf(ssm.interceptor(Rejections(self.credentials.clone())).build()),
+            ssm: aws_sdk_ssm::Client::from_conf(ssm.build()),
             region: self.region.clone(),
             sqs_endpoint: at.sqs.clone(),
         }

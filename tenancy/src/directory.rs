@@ -108,6 +108,9 @@ impl Directory {
     }
 }
 
+/// The last parts of the names that are looked up.
+pub(crate) const PARAMETERS: &[&str] = &[QueueArn::PARAMETER, TableArn::PARAMETER];
+
 impl Resource for QueueArn {
     const PARAMETER: &'static str = "consumer_sqs";
 

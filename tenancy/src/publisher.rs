@@ -76,6 +76,18 @@ impl Publisher {
         }))
     }
 
+    /// Sets the gauges of the lanes.
+    pub fn sample(&self) {
+        let lanes = self.0.lanes.read().unwrap_or_else(PoisonError::into_inner);
+        let (mut all, mut deepest) = (0, 0);
+        for lane in lanes.values() {
+            let messages = lane.messages();
+            all += messages;
+            deepest = deepest.max(messages);
+        }
+        self.0.facts.depth(lanes.len(), all, deepest);
+    }
+
     /// Whether SQS can take a message of this size.
     ///
     /// # Errors

@@ -51,6 +51,7 @@ pub struct Scaffold {
     ready: BoxFuture<'static, ()>,
     live: Arc<dyn Fn() -> bool + Send + Sync>,
     tasks: Vec<(&'static str, life::Task)>,
+    samplers: Vec<admin::Sampler>,
 }
 
 /// A port that could not be taken.
@@ -75,6 +76,7 @@ impl Scaffold {
             ready: Box::pin(std::future::ready(())),
             live: Arc::new(|| true),
             tasks: Vec::new(),
+            samplers: Vec::new(),
         }
     }
 
@@ -109,6 +111,14 @@ impl Scaffold {
         self
     }
 
+    /// Called before each scrape of `/metrics`: sets gauges whose values are known anyhow, so that keeping them costs nothing
+    /// between scrapes. It must not block.
+    #[must_use]
+    pub fn sampled(mut self, sample: impl Fn() + Send + Sync + 'static) -> Self {
+        self.samplers.push(Box::new(sample));
+        self
+    }
+
     /// Takes the ports.
     ///
     /// # Errors
@@ -120,6 +130,7 @@ impl Scaffold {
         let identity = identity::Identity::new(self.name, &self.version, self.registry.clone());
         let own = identity::routes(self.name, identity, health.clone());
         let router = edge::wrap(own.merge(self.routes), self.name, &self.common, health.clone());
+        crate::telemetry::metric::describe(crate::telemetry::table::COMMON);
         crate::telemetry::build_info(self.name, &self.version);
         Ok(App {
             name: self.name,
@@ -129,6 +140,7 @@ impl Scaffold {
             health,
             ready: self.ready,
             tasks: self.tasks,
+            samplers: self.samplers,
             limits: connection::Limits::of(&self.common),
             drain_delay: self.common.drain_delay.get(),
             shutdown_timeout: self.common.shutdown_timeout.get(),

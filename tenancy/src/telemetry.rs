@@ -1,4 +1,7 @@
 //! Logs and metrics of a process. Installed once, by `main`; libraries only emit.
+//!
+//! - [`metric`]: how a metric is named and explained; [`table`]: those that the services share
+//! - `process`: what the process itself uses
 
 use std::sync::OnceLock;
 
@@ -6,6 +9,10 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Common, LogFormat};
+
+pub mod metric;
+pub mod process;
+pub mod table;
 
 /// The recorder's handle, once [`install`] has run. Metrics are process-wide by the nature of the facade; this is the one
 /// place that remembers it, so that services started without a recorder (in tests) simply have nothing to show.
@@ -48,7 +55,7 @@ pub fn install(common: &Common) -> Result<(), String> {
 /// The metrics in Prometheus' text format; empty where no recorder is installed.
 #[must_use]
 pub fn render() -> String {
-    METRICS.get().map(PrometheusHandle::render).unwrap_or_default()
+    METRICS.get().map(|recorder| recorder.render() + &process::render()).unwrap_or_default()
 }
 
 /// Lets the recorder fold what it has gathered, so that histograms nobody scrapes do not grow. Called every few seconds.
@@ -60,5 +67,5 @@ pub fn upkeep() {
 
 /// Says which build this is.
 pub fn build_info(service: &'static str, version: &str) {
-    metrics::gauge!("build_info", "service" => service, "version" => version.to_owned()).set(1.0);
+    metrics::gauge!("tenant_plane_build_info", "service" => service, "version" => version.to_owned()).set(1.0);
 }

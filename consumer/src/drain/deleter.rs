@@ -18,7 +18,6 @@ use tenancy::aws::Fault;
 
 use crate::drain::alarm::Alarm;
 use crate::drain::backoff::Backoff;
-use crate::drain::budget::Budget;
 use crate::drain::desk::Receipt;
 use crate::drain::gather::{Due, Gather};
 use crate::drain::limits::Limits;
@@ -58,7 +57,6 @@ pub(crate) struct Deleter<A> {
     alarm: Alarm,
     outage: Outage,
     liveness: Arc<Liveness>,
-    budget: Arc<Budget>,
     tasks: TaskTracker,
     abandon: CancellationToken,
     more_to_come: Arc<AtomicBool>,
@@ -76,7 +74,6 @@ impl<A: Aws> Deleter<A> {
         limits: Limits,
         pace: Arc<Pace>,
         liveness: Arc<Liveness>,
-        budget: Arc<Budget>,
         more_to_come: Arc<AtomicBool>,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -86,7 +83,6 @@ impl<A: Aws> Deleter<A> {
             alarm: Alarm::default(),
             outage: Outage::new(Downstream::Deletes, pace),
             liveness,
-            budget,
             tasks: TaskTracker::new(),
             abandon: CancellationToken::new(),
             more_to_come,
@@ -202,7 +198,7 @@ impl<A: Aws> Deleter<A> {
                         position += 1;
                         again
                     });
-                    events::deleted(asked - failed.len().min(asked), self.budget.messages());
+                    events::deleted(asked - failed.len().min(asked));
                     let Some(entry) = failed.iter().find(|entry| !entry.sender_fault) else { return Ok(()) };
                     if resent == ENTRY_RETRIES {
                         events::delete_failed("entries", &entry.code, part.len());

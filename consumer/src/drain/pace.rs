@@ -25,6 +25,16 @@ pub(crate) enum Downstream {
     Deletes = 1,
 }
 
+impl Downstream {
+    /// As a metric label.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Writes => "writes",
+            Self::Deletes => "deletes",
+        }
+    }
+}
+
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -196,6 +206,11 @@ impl Pace {
         if before && !down {
             self.changed.notify_waiters();
         }
+    }
+
+    /// Whether writes or deletes fail as a whole at the moment.
+    pub(crate) fn is_down(&self, what: Downstream) -> bool {
+        self.lock().down[what as usize]
     }
 
     /// Nobody receives before `until`, whatever comes of the receives that are open now.

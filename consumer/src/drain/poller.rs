@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::drain::budget::{Budget, Reservation};
 use crate::drain::desk::Receipt;
+use crate::drain::gauges::Gauges;
 use crate::drain::limits::Limits;
 use crate::drain::pace::{Ended, Pace};
 use crate::drain::poison::{Poisoned, Reason, isolate};
@@ -38,6 +39,7 @@ pub(crate) struct Poller<A> {
     pub(crate) writer: Arc<Writer<A>>,
     pub(crate) poison_tasks: TaskTracker,
     pub(crate) stopping: CancellationToken,
+    pub(crate) gauges: Arc<Gauges>,
     /// How many receives there have been.
     pub(crate) receives: AtomicU64,
 }
@@ -140,7 +142,8 @@ impl<A: Aws> Poller<A> {
             reservation.learn(bytes);
         }
         drop(reservation);
-        events::received(count, oldest, self.budget.messages(), self.pace.polling());
+        events::received(count);
+        self.gauges.received(oldest);
         self.writer.accept(records);
         isolate(&self.aws, &self.poison_tasks, poisoned);
     }

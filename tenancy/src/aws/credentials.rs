@@ -241,6 +241,8 @@ impl Refreshing {
     fn finish(&self, outcome: &Outcome) {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.renewal = None;
+        let result = if outcome.is_ok() { "ok" } else { "failed" };
+        metrics::counter!("aws_credential_renewals_total", "result" => result).increment(1);
         match outcome {
             Ok(credentials) => {
                 state.current = Some(Held::new(credentials.clone(), SystemTime::now()));

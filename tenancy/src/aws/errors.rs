@@ -115,7 +115,7 @@ where
 }
 
 /// What an answer of this status means that names this code, or none.
-fn of_answer(status: u16, code: Option<&str>) -> Fault {
+pub(super) fn of_answer(status: u16, code: Option<&str>) -> Fault {
     if let Some(fault) = code.and_then(Fault::of_code) {
         return fault;
     }

@@ -1,8 +1,9 @@
 //! What the publisher counts. Handles are made once: a send looks nothing up.
 
-use metrics::{Counter, Histogram, counter, histogram};
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 
 use crate::aws::Fault;
+use crate::telemetry::{metric, table};
 
 #[derive(Debug)]
 pub(super) struct Facts {
@@ -14,16 +15,30 @@ pub(super) struct Facts {
     pub(super) retries: Counter,
     /// Messages turned away because their lane was full.
     pub(super) shed: Counter,
+    lanes: Gauge,
+    messages: Gauge,
+    deepest: Gauge,
 }
 
 impl Facts {
     pub(super) fn new() -> Self {
+        metric::describe(table::PUBLISHER);
         Self {
             entries: histogram!("publisher_batch_entries"),
             calls_ok: counter!("publisher_calls_total", "result" => "ok"),
             retries: counter!("publisher_retries_total"),
             shed: counter!("publisher_shed_total"),
+            lanes: gauge!("publisher_lanes"),
+            messages: gauge!("publisher_lane_messages"),
+            deepest: gauge!("publisher_deepest_lane_messages"),
         }
+    }
+
+    /// How many lanes there are, and the messages in all of them and in the fullest.
+    pub(super) fn depth(&self, lanes: usize, messages: usize, deepest: usize) {
+        self.lanes.set(lanes as f64);
+        self.messages.set(messages as f64);
+        self.deepest.set(deepest as f64);
     }
 
     pub(super) fn call_failed(&self, fault: Fault) {

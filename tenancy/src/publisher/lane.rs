@@ -169,6 +169,11 @@ impl Lane {
         Some(batch)
     }
 
+    /// Messages that wait or are in flight.
+    pub(super) fn messages(&self) -> usize {
+        MOST_MESSAGES - self.places.available_permits().min(MOST_MESSAGES)
+    }
+
     /// About how long a call takes.
     pub(super) fn round_trip(&self) -> Duration {
         self.lock().round_trip

@@ -85,6 +85,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits,
                 });
             }
             Err(_) => {
+                metrics::counter!("http_shed_total", "because" => "connections").increment(1);
                 if let Ok(place) = turning_away.clone().try_acquire_owned() {
                     connections.spawn(async move {
                         let _ = tokio::time::timeout(TURNING_AWAY, turn_away(socket)).await;

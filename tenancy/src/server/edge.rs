@@ -25,6 +25,7 @@ struct Edge {
     health: Arc<Health>,
     readiness: String,
     places: Semaphore,
+    shed: metrics::Counter,
     longest: Duration,
 }
 
@@ -35,6 +36,7 @@ pub(super) fn wrap(routes: Router, service: &'static str, common: &Common, healt
         health,
         readiness: super::identity::readiness_path(service),
         places: Semaphore::new(common.max_requests),
+        shed: metrics::counter!("http_shed_total", "because" => "requests"),
         // A body may take REQUEST_TIMEOUT to arrive and the answer as long again; whatever takes longer than both is stuck.
         longest: common.request_timeout.get() * 2 + Duration::from_secs(1),
     });
@@ -75,6 +77,7 @@ async fn rules(State(edge): State<Arc<Edge>>, request: Request, next: Next) -> R
 
 async fn admit(edge: &Edge, mut request: Request, next: Next) -> Response {
     let Ok(_place) = edge.places.try_acquire() else {
+        edge.shed.increment(1);
         return Problem::UNAVAILABLE.into_response();
     };
     match headers::caller(request.headers()) {

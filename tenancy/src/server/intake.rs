@@ -74,7 +74,10 @@ impl Intake {
 
     fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
         let permits = u32::try_from(bytes.div_ceil(BYTES_PER_PERMIT)).unwrap_or(u32::MAX);
-        self.memory.clone().try_acquire_many_owned(permits).map_err(|_| Problem::UNAVAILABLE)
+        self.memory.clone().try_acquire_many_owned(permits).map_err(|_| {
+            metrics::counter!("http_shed_total", "because" => "memory").increment(1);
+            Problem::UNAVAILABLE
+        })
     }
 
     async fn collect(&self, body: Body, most: usize, what: &'static str) -> Result<Bytes, Problem> {

@@ -34,6 +34,7 @@ pub struct App {
     pub(super) health: Arc<Health>,
     pub(super) ready: BoxFuture<'static, ()>,
     pub(super) tasks: Vec<(&'static str, Task)>,
+    pub(super) samplers: Vec<admin::Sampler>,
     pub(super) limits: connection::Limits,
     pub(super) drain_delay: Duration,
     pub(super) shutdown_timeout: Duration,
@@ -115,7 +116,7 @@ impl App {
 
         let mut background = JoinSet::new();
         let until = Until { closing: admin_closing, closed: closed.clone() };
-        let admin = admin::routes(self.health.clone());
+        let admin = admin::routes(self.health.clone(), self.samplers);
         background.spawn(connection::serve(self.admin.listener, admin, connection::Limits::admin(), until));
         background.spawn(upkeep());
         background.spawn(become_ready(self.name, self.ready, self.health.clone()));
