@@ -1,0 +1,15 @@
+//! What the services cost, measured: CPU, memory and AWS calls a message, throughput and latency, beside what users would
+//! pick instead.
+//!
+//! - `aws`: an AWS endpoint that is no bottleneck, as a process of its own
+//! - `load`: the load generator
+//! - `process`: what a process has used, from `/proc`
+//! - [`cli`]: the command line
+
+mod aws;
+pub mod cli;
+mod clock;
+mod epoll;
+mod http;
+mod load;
+mod process;
