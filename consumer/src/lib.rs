@@ -5,6 +5,7 @@
 //! - `record`: a message as a row of the table
 //! - `read`: `GET /consumer/messages`
 //! - `liveness`, `events`, `metrics`: what can be seen from outside
+//! - `operator`: the commands beside the service, `redrive` (dead letters) and `purge` (a tenant that leaves)
 //!
 //! A 200 of the producer means that the event will be in the table, once. So nothing is deleted from the queue before its
 //! record is confirmed, and everything that can be delivered twice is written onto the same record.
@@ -13,10 +14,15 @@ mod drain;
 mod events;
 mod liveness;
 mod metrics;
+mod operator;
+mod purge;
 mod read;
 mod record;
+mod redrive;
 mod settings;
 
+use std::ffi::OsString;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use tenancy::aws::Clients;
@@ -38,6 +44,16 @@ pub const NAME: &str = "consumer";
 
 /// The version of this build, reported where SERVICE_VERSION is not set.
 pub const BUILD_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The process: the service, or a command that a person runs (`consumer redrive`, `consumer purge`).
+#[must_use]
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if operator::is_asked(&args) {
+        return operator::main(args);
+    }
+    tenancy::process::main(NAME, BUILD_VERSION, build)
+}
 
 /// Builds the service on its ports; nothing is served or received before it is run.
 ///

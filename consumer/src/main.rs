@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tenancy::process::main(consumer::NAME, consumer::BUILD_VERSION, consumer::build)
+    consumer::main()
 }

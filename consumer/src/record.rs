@@ -82,7 +82,7 @@ impl Record {
 }
 
 /// `millis` since 1970 as RFC 3339 in UTC with milliseconds; `None` when that is no time between the years 1 and 9999.
-fn rfc3339(millis: i64) -> Option<String> {
+pub(crate) fn rfc3339(millis: i64) -> Option<String> {
     Timestamp::from_millisecond(millis).ok().map(|at| format!("{at:.3}"))
 }
 

@@ -10,9 +10,18 @@ use crate::drain::limits::Limits;
 /// The longest visibility timeout that SQS knows.
 const LONGEST_VISIBILITY: Duration = Duration::from_secs(12 * 3_600);
 
+/// What `--help` says below the settings.
+fn after_help() -> String {
+    format!(
+        "{}\n\
+         redrive list, redrive send: the queue's dead letters; purge: the records of a tenant that left. Each has a --help.",
+        tenancy::process::AFTER_HELP
+    )
+}
+
 /// Drains the queue of a tenant or a pool into its table.
 #[derive(Debug, Clone, Parser)]
-#[command(name = "consumer", about, long_about = None)]
+#[command(name = "consumer", about, long_about = None, after_help = after_help())]
 pub struct Settings {
     /// What all services have.
     #[command(flatten)]

@@ -2,10 +2,11 @@
 
 use clap::{Parser, ValueEnum};
 use tenancy::config::{Common, ConfigError, Switch};
+use tenancy::process::AFTER_HELP;
 
 /// Takes payments, each once, and publishes them to the tenant's queue.
 #[derive(Debug, Clone, Parser)]
-#[command(name = "payments", about, long_about = None)]
+#[command(name = "payments", about, long_about = None, after_help = AFTER_HELP)]
 pub struct Settings {
     /// What all services have.
     #[command(flatten)]

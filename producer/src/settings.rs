@@ -3,13 +3,14 @@
 use clap::Parser;
 use tenancy::config::{Common, ConfigError, Switch};
 use tenancy::message::{DEFAULT_MAX_MESSAGE_BYTES, LARGEST_MAX_MESSAGE_BYTES};
+use tenancy::process::AFTER_HELP;
 
 /// Less would not hold the attributes of a message and an event worth the name; SQS allows no smaller limit for a queue.
 const SMALLEST_MAX_MESSAGE_BYTES: usize = 1_024;
 
 /// Takes events over HTTP and publishes them to the tenant's queue.
 #[derive(Debug, Clone, Parser)]
-#[command(name = "producer", about, long_about = None)]
+#[command(name = "producer", about, long_about = None, after_help = AFTER_HELP)]
 pub struct Settings {
     /// What all services have.
     #[command(flatten)]

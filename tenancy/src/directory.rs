@@ -17,10 +17,12 @@ use crate::tenant::Environment;
 
 mod cache;
 mod fetch;
+mod once;
 mod wait;
 
 use cache::{Cache, Resource};
 use fetch::Fetcher;
+pub use once::{ReadError, read_queue, read_table};
 pub use wait::until_found;
 
 /// Why a lookup gave nothing. Causes are logged here; callers pass the kind on.

@@ -52,6 +52,13 @@ pub fn install(common: &Common) -> Result<(), String> {
     METRICS.set(handle).map_err(|_| "metrics are recorded already".to_owned())
 }
 
+/// Lets a command that runs once say on standard error what its calls complain about. `RUST_LOG` chooses, warnings if it is unset.
+pub fn warn_on_stderr() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    // A second subscriber in one process: the first one serves.
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).try_init();
+}
+
 /// The metrics in Prometheus' text format; empty where no recorder is installed.
 #[must_use]
 pub fn render() -> String {

@@ -3,6 +3,8 @@
 //! - [`scripted`]: that AWS
 //! - [`service`], [`process`], [`http`]: a service as a process of its own, and a client for it
 //! - [`inside`]: a service in the test's process
+//! - [`command`]: a command of a service's binary
+//!
 //! - [`matrix`]: generated cases, and what holds for every answer
 //!
 //! The tests themselves are in `tests/tests/`.
@@ -10,6 +12,7 @@
 // Test support: what cannot go on is a failed test, and says so by a panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+pub mod command;
 pub mod http;
 pub mod inside;
 pub mod matrix;

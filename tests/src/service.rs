@@ -87,12 +87,17 @@ impl Launch {
         self
     }
 
-    /// Starts the process alone: for settings that it refuses.
-    pub fn process(&self) -> Process {
+    /// Its binary with its environment, not started.
+    pub fn command(&self) -> Command {
         let mut command = Command::new(binary(self.kind));
         // PATH and the like stay; what an outer environment says about AWS or a service must not reach it.
         command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
-        Process::start(self.kind.name(), command)
+        command
+    }
+
+    /// Starts the process alone: for settings that it refuses.
+    pub fn process(&self) -> Process {
+        Process::start(self.kind.name(), self.command())
     }
 
     /// Starts it and waits until it listens.

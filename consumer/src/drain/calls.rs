@@ -162,7 +162,8 @@ fn seconds(duration: Duration) -> i32 {
     i32::try_from(duration.as_secs()).unwrap_or(i32::MAX)
 }
 
-fn failed_entries(failed: Vec<BatchResultErrorEntry>) -> Vec<FailedEntry> {
+/// The entries that failed, by the places that their ids name.
+pub(crate) fn failed_entries(failed: Vec<BatchResultErrorEntry>) -> Vec<FailedEntry> {
     let entry = |entry: BatchResultErrorEntry| {
         let position = entry.id.parse().ok()?;
         Some(FailedEntry { position, sender_fault: entry.sender_fault, code: entry.code })
@@ -171,11 +172,12 @@ fn failed_entries(failed: Vec<BatchResultErrorEntry>) -> Vec<FailedEntry> {
 }
 
 /// A request that lacks something. Never in practice: all that is required is set.
-fn unbuilt(error: impl std::error::Error) -> Failure {
+pub(crate) fn unbuilt(error: impl std::error::Error) -> Failure {
     Failure { fault: Fault::Refused, code: None, text: error.to_string(), timed_out: false }
 }
 
-fn failure<E>(error: &SdkError<E, HttpResponse>) -> Failure
+/// What `error` means for the loops.
+pub(crate) fn failure<E>(error: &SdkError<E, HttpResponse>) -> Failure
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,
 {

@@ -109,7 +109,11 @@ where
     match error {
         SdkError::ServiceError(service) => of_answer(service.raw().status().as_u16(), service.err().code()),
         SdkError::ConstructionFailure(_) => Fault::Refused,
-        SdkError::DispatchFailure(failure) if failure.is_other() || failure.is_user() => Fault::NoCredentials,
+        // A connection that ended without an answer is "other" as well, but of a kind.
+        SdkError::DispatchFailure(failure) if failure.is_user() => Fault::NoCredentials,
+        SdkError::DispatchFailure(failure) if failure.is_other() && failure.as_other().is_none() => {
+            Fault::NoCredentials
+        }
         _ => Fault::Transient,
     }
 }
@@ -132,6 +136,8 @@ pub(super) fn of_answer(status: u16, code: Option<&str>) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aws_smithy_runtime_api::client::result::ConnectorError;
+    use aws_smithy_types::retry::ErrorKind;
 
     #[test]
     fn what_is_not_said_by_aws_is_not_held_against_the_request() {
@@ -180,5 +186,16 @@ mod tests {
             assert_eq!(Fault::of_code(code), Some(fault), "{code}");
         }
         assert_eq!(Fault::of_code("ValidationException"), None);
+    }
+
+    #[test]
+    fn a_connection_that_ended_without_an_answer_is_no_lack_of_credentials() {
+        let fault = |error: ConnectorError| {
+            fault_of(&SdkError::<aws_sdk_sqs::operation::send_message::SendMessageError, _>::dispatch_failure(error))
+        };
+        let cause = || std::io::Error::other("connection closed before message completed").into();
+        assert_eq!(fault(ConnectorError::other(cause(), Some(ErrorKind::TransientError))), Fault::Transient);
+        assert_eq!(fault(ConnectorError::io(cause())), Fault::Transient);
+        assert_eq!(fault(ConnectorError::other(cause(), None)), Fault::NoCredentials);
     }
 }

@@ -213,7 +213,7 @@ fn jittered(time: Duration) -> Duration {
     time.mul_f64(0.8 + 0.2 * fastrand::f64())
 }
 
-fn parse<T: Resource>(value: &str, own: &Region) -> Result<T, ValueError> {
+pub(super) fn parse<T: Resource>(value: &str, own: &Region) -> Result<T, ValueError> {
     let resource: T = value.parse()?;
     if resource.region() != own.as_ref() {
         return Err(ValueError::Region { found: resource.region().to_owned(), own: own.to_string() });

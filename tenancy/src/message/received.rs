@@ -138,9 +138,16 @@ fn read_tenant(attribute: MessageAttributeValue, environment: &Environment) -> R
 }
 
 /// The value of an attribute of type String. Senders may add a label to the type, such as `String.uuid`.
-fn text(attribute: MessageAttributeValue) -> Option<String> {
+#[must_use]
+pub fn string_of(attribute: &MessageAttributeValue) -> Option<&str> {
     let kind = attribute.data_type.strip_prefix("String")?;
-    if kind.is_empty() || kind.starts_with('.') { attribute.string_value } else { None }
+    if kind.is_empty() || kind.starts_with('.') { attribute.string_value.as_deref() } else { None }
+}
+
+/// The same, without a copy.
+fn text(attribute: MessageAttributeValue) -> Option<String> {
+    string_of(&attribute)?;
+    attribute.string_value
 }
 
 /// Empty values are left out of records, and of what was kept of them.
@@ -148,7 +155,9 @@ fn fits(text: &str, most: usize) -> bool {
     (1..=most).contains(&text.len())
 }
 
-fn size_of(attribute: &MessageAttributeValue) -> usize {
+/// The bytes of an attribute's type and value as SQS counts them.
+#[must_use]
+pub fn size_of(attribute: &MessageAttributeValue) -> usize {
     let text = attribute.string_value.as_ref().map_or(0, String::len);
     let binary = attribute.binary_value.as_ref().map_or(0, |blob| blob.as_ref().len());
     attribute.data_type.len() + text + binary

@@ -7,7 +7,7 @@ use tenancy::process;
 fn main() -> ExitCode {
     match std::env::var("SERVICE").as_deref() {
         Ok(producer::NAME) => process::main(producer::NAME, producer::BUILD_VERSION, producer::build),
-        Ok(consumer::NAME) => process::main(consumer::NAME, consumer::BUILD_VERSION, consumer::build),
+        Ok(consumer::NAME) => consumer::main(),
         Ok(payments::NAME) => process::main(payments::NAME, payments::BUILD_VERSION, payments::build),
         other => unreachable!("the tests set SERVICE to a service's name, not to {other:?}"),
     }

@@ -124,16 +124,7 @@ pub(crate) fn execute(
         }),
         Request::Attributes { .. } => {
             sqs.queues[at].tick(Instant::now());
-            let queue = &sqs.queues[at];
-            let attributes = serde_json::json!({"Attributes": {
-                "QueueArn": shared.arn("sqs", &queue.spec.name),
-                "ApproximateNumberOfMessages": queue.visible.to_string(),
-                "ApproximateNumberOfMessagesNotVisible": queue.in_flight.to_string(),
-                "ApproximateNumberOfMessagesDelayed": queue.delayed.to_string(),
-                "VisibilityTimeout": queue.spec.visibility.as_secs().to_string(),
-                "MaximumMessageSize": queue.spec.max_message_bytes.to_string(),
-            }});
-            Ok(Reply::json(attributes.to_string()))
+            Ok(Reply::json(serde_json::json!({"Attributes": view::attributes(shared, &sqs.queues[at])}).to_string()))
         }
         Request::Url { name } => Ok(Reply::json(serde_json::json!({"QueueUrl": shared.queue_url(name)}).to_string())),
         Request::Receive(_) => Err(Refusal::new(500, "InternalFailure", "receives are answered elsewhere")),

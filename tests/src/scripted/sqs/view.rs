@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::super::shared::{Shared, lock};
-use super::queue::State;
+use super::queue::{Queue, State};
 
 /// A message as a test sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,4 +78,21 @@ pub(crate) fn messages(shared: &Shared, name: &str) -> Vec<SeenMessage> {
             }
         })
         .collect()
+}
+
+/// What `GetQueueAttributes` says of a queue.
+pub(super) fn attributes(shared: &Shared, queue: &Queue) -> serde_json::Value {
+    let mut attributes = serde_json::json!({
+        "QueueArn": shared.arn("sqs", &queue.spec.name),
+        "ApproximateNumberOfMessages": queue.visible.to_string(),
+        "ApproximateNumberOfMessagesNotVisible": queue.in_flight.to_string(),
+        "ApproximateNumberOfMessagesDelayed": queue.delayed.to_string(),
+        "VisibilityTimeout": queue.spec.visibility.as_secs().to_string(),
+        "MaximumMessageSize": queue.spec.max_message_bytes.to_string(),
+    });
+    if let Some((target, most)) = &queue.spec.redrive {
+        let policy = serde_json::json!({"deadLetterTargetArn": shared.arn("sqs", target), "maxReceiveCount": most});
+        attributes["RedrivePolicy"] = policy.to_string().into();
+    }
+    attributes
 }

@@ -1,0 +1,166 @@
+//! One tenant's partition: reading its keys, and deleting by them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, ReturnConsumedCapacity, WriteRequest};
+use tenancy::arn::TableArn;
+use tenancy::aws::Clients;
+use tenancy::message::{MESSAGE_ID, TENANT_ID, id};
+use tenancy::tenant::TenantId;
+use tokio_util::sync::CancellationToken;
+
+use crate::drain::backoff::Backoff;
+use crate::drain::calls::{failure, unbuilt};
+use crate::drain::seam::Failure;
+use crate::operator::calls::persist;
+use crate::operator::pace::Pacer;
+use crate::operator::pause;
+use crate::operator::stop::Stop;
+
+/// The most keys of a `BatchWriteItem`.
+pub(super) const BATCH: usize = 25;
+
+/// Keys of a page. Few enough that a person who stops it waits a moment; a query reads whole items to give their keys.
+const PAGE: i32 = 200;
+
+/// So often what the table did not process is sent again.
+const TRIES: u32 = 10;
+
+/// The pauses before that.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
+
+/// Where the next page starts.
+type Start = HashMap<String, AttributeValue>;
+
+/// Sort keys, and where the next ones are.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) keys: Vec<String>,
+    pub(super) next: Option<Start>,
+}
+
+/// How much was found or deleted.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    records: u64,
+    claims: u64,
+    /// Write units that DynamoDB said it took.
+    pub(super) units: f64,
+}
+
+impl Counts {
+    /// Counts a key.
+    pub(super) fn add(&mut self, key: &str) {
+        if key.starts_with(id::CLAIM_PREFIX) { self.claims += 1 } else { self.records += 1 }
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = |count: u64| if count == 1 { "" } else { "s" };
+        let (records, claims) = (self.records, self.claims);
+        write!(f, "{records} record{} and {claims} payment claim{}", s(records), s(claims))
+    }
+}
+
+/// A tenant's partition of a table.
+#[derive(Debug)]
+pub(super) struct Partition<'a> {
+    pub(super) clients: &'a Clients,
+    pub(super) table: &'a TableArn,
+    pub(super) tenant: &'a TenantId,
+    pub(super) stopping: &'a CancellationToken,
+}
+
+impl Partition<'_> {
+    fn partition_key(&self) -> AttributeValue {
+        AttributeValue::S(self.tenant.as_str().to_owned())
+    }
+
+    /// The sort keys of some items, from `start` on.
+    pub(super) async fn page(&self, start: Option<Start>) -> Result<Page, Stop> {
+        let call = || async {
+            let query = self.clients.dynamodb_batch.query().table_name(self.table.name()).consistent_read(true);
+            let query = query
+                .key_condition_expression("#tenant = :tenant")
+                .projection_expression("#id")
+                .expression_attribute_names("#tenant", TENANT_ID)
+                .expression_attribute_names("#id", MESSAGE_ID)
+                .expression_attribute_values(":tenant", self.partition_key())
+                .limit(PAGE)
+                .set_exclusive_start_key(start.clone());
+            query.send().await.map_err(|error| failure(&error))
+        };
+        let answer = persist(self.stopping, call).await;
+        let answer = answer.map_err(|error| Stop::call("dynamodb:Query", self.table.as_str(), &error))?;
+        let items = answer.items.unwrap_or_default();
+        let keys = items.into_iter().filter_map(|mut item| match item.remove(MESSAGE_ID) {
+            Some(AttributeValue::S(key)) => Some(key),
+            _ => None,
+        });
+        Ok(Page { keys: keys.collect(), next: answer.last_evaluated_key.filter(|key| !key.is_empty()) })
+    }
+
+    /// Deletes items of this tenant by their sort keys, at most [`BATCH`].
+    pub(super) async fn delete(&self, keys: &[String], pacer: &mut Pacer, counts: &mut Counts) -> Result<(), Stop> {
+        let failed = |failure: &Failure| Stop::call("dynamodb:BatchWriteItem", self.table.as_str(), failure);
+        let requests: Result<Vec<_>, _> = keys.iter().map(|key| self.request(key)).collect();
+        let mut left = requests.map_err(|error| failed(&unbuilt(error)))?;
+        let mut backoff = BACKOFF;
+        for _ in 0..TRIES {
+            let call = || async {
+                let call = self.clients.dynamodb_batch.batch_write_item();
+                let call = call.request_items(self.table.name(), left.clone());
+                let call = call.return_consumed_capacity(ReturnConsumedCapacity::Total);
+                call.send().await.map_err(|error| failure(&error))
+            };
+            let answer = persist(self.stopping, call).await.map_err(|error| failed(&error))?;
+            let again: Vec<WriteRequest> =
+                answer.unprocessed_items.unwrap_or_default().into_values().flatten().collect();
+            // Where DynamoDB does not say what it took, at least one for each.
+            let said: f64 = answer.consumed_capacity.iter().flatten().filter_map(|taken| taken.capacity_units()).sum();
+            let units = said.max((left.len() - again.len().min(left.len())) as f64);
+            pacer.did(units);
+            counts.units += units;
+            let still = |request: &WriteRequest| again.contains(request);
+            left.iter().filter(|request| !still(request)).filter_map(key_of).for_each(|key| counts.add(key));
+            left.retain(still);
+            if left.is_empty() {
+                return Ok(());
+            }
+            if pause(backoff.half_jitter(), self.stopping).await {
+                // What is left is the next run's.
+                return Ok(());
+            }
+        }
+        Err(failed(&Failure::no_capacity()))
+    }
+
+    /// The request that deletes one item. Its partition is never read from anywhere.
+    fn request(&self, key: &str) -> Result<WriteRequest, aws_sdk_dynamodb::error::BuildError> {
+        let request = DeleteRequest::builder()
+            .key(TENANT_ID, self.partition_key())
+            .key(MESSAGE_ID, AttributeValue::S(key.to_owned()))
+            .build()?;
+        Ok(WriteRequest::builder().delete_request(request).build())
+    }
+}
+
+fn key_of(request: &WriteRequest) -> Option<&str> {
+    request.delete_request()?.key().get(MESSAGE_ID)?.as_s().ok().map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_and_claims_are_told_apart() {
+        let mut counts = Counts::default();
+        assert_eq!(counts.to_string(), "0 records and 0 payment claims");
+        ["0198c0de", "payment#0198c0de", "payments"].iter().for_each(|key| counts.add(key));
+        assert_eq!(counts.to_string(), "2 records and 1 payment claim");
+    }
+}
