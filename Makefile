@@ -24,8 +24,9 @@ lint: ## formatting, clippy and rustdoc, with warnings as errors
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 
 .PHONY: docs
-docs: ## write the tables that documents take from the code
+docs: ## write what documents take from the code: tables of settings and metrics, SERVICE/openapi.json
 	UPDATE_README=1 cargo test -q --workspace --test readme --test metrics lists_every
+	UPDATE_README=1 cargo test -q --workspace --lib the_openapi_document_is
 
 .PHONY: release
 release: ## the three services as release binaries in target/release

@@ -14,6 +14,8 @@ mod drain;
 mod events;
 mod liveness;
 mod metrics;
+#[cfg(test)]
+mod openapi;
 mod operator;
 mod purge;
 mod read;
@@ -75,6 +77,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let known = CancellationToken::new();
     let when_known = known.clone();
     Scaffold::new(NAME, BUILD_VERSION, common, registry)
+        .document(include_str!("../openapi.json"))
         .routes(read::router(parts, settings.record_reads))
         .ready_when(async move {
             until_found(|| directory.resources(&environment)).await;

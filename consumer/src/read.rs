@@ -11,6 +11,8 @@ mod shown;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(test)]
+use ::tests::openapi::parameters::ForTenant;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRef, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -21,6 +23,8 @@ use tenancy::problem::Problem;
 use tenancy::registry::Registry;
 use tenancy::server::Served;
 
+#[cfg(test)]
+use crate::openapi::{ListProblems, Record};
 use crate::settings::RecordReads;
 pub(crate) use records::Table;
 use records::page;
@@ -33,7 +37,7 @@ const MOST: usize = 100;
 
 /// What the route needs.
 #[derive(Clone)]
-struct Reads(Arc<Parts>);
+pub(crate) struct Reads(Arc<Parts>);
 
 pub(crate) struct Parts {
     pub(crate) registry: Registry,
@@ -58,7 +62,7 @@ pub(crate) fn router(parts: Parts, reads: RecordReads) -> Router {
 }
 
 #[derive(Debug, Deserialize)]
-struct Wanted {
+pub(crate) struct Wanted {
     limit: Option<String>,
     cursor: Option<String>,
 }
@@ -73,13 +77,29 @@ impl Wanted {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct Listed {
+    #[cfg_attr(test, schema(value_type = Vec<Record>))]
     messages: Vec<serde_json::Value>,
     /// Where the next page starts; null on the last one.
     cursor: Option<String>,
 }
 
-async fn get_messages(
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/consumer/messages",
+    operation_id = "listMessages",
+    summary = "List a tenant's records",
+    description = "By descending `message_id`: newest first for ids that were made without a key. Claims of payments are not listed. \
+                   Only where reading is switched on (`RECORD_READS=on`); elsewhere there is no such route.",
+    params(
+        ForTenant,
+        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Records of a page; 20 unless given."),
+        ("cursor" = Option<String>, Query, description = "Where an earlier page ended, as it was given out to this tenant."),
+    ),
+    responses((status = 200, description = "A page of records.", body = Listed), ListProblems),
+))]
+pub(crate) async fn get_messages(
     State(Reads(own)): State<Reads>,
     Served(route): Served,
     wanted: Result<Query<Wanted>, QueryRejection>,

@@ -12,6 +12,8 @@ mod answer;
 mod claims;
 mod events;
 mod money;
+#[cfg(test)]
+mod openapi;
 mod payment;
 mod routes;
 mod settings;
@@ -62,6 +64,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
         request_timeout: common.request_timeout.get(),
     };
     Scaffold::new(NAME, BUILD_VERSION, common, registry)
+        .document(include_str!("../openapi.json"))
         .routes(routes::router(parts, settings.record_reads))
         .sampled(move || lanes.sample())
         .ready_when(async move {

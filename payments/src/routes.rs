@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(test)]
+use ::tests::openapi::parameters::{ForTenant, NeedsKey, Traced};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRef, Path, Request, State};
 use axum::response::{IntoResponse, Response};
@@ -20,6 +22,8 @@ use uuid::Uuid;
 
 use crate::answer::{Accepted, Shown, State as PaymentState};
 use crate::claims::{Claim, Claims};
+#[cfg(test)]
+use crate::openapi::{GetProblems, PaymentRequest, PostProblems};
 use crate::payment::{MOST_BYTES, Payment};
 use crate::settings::RecordReads;
 use crate::{NAME, events};
@@ -58,7 +62,18 @@ pub(crate) fn router(parts: Parts, reads: RecordReads) -> Router {
 ///
 /// A repeat is answered as the first was. If the first failed between claim and event, the repeat sends the event; if it did
 /// not, the event may be sent a second time, under the same id: the consumer's record is the same one.
-async fn post_payment(
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/payments",
+    operation_id = "postPayment",
+    summary = "Take a payment, once",
+    description = "One key, one payment, however often it is sent; the same key with another amount, currency or reference is 422. \
+                   After a 503, a timeout or a lost connection, send the same request again.",
+    params(ForTenant, NeedsKey, Traced),
+    request_body(content = PaymentRequest, description = "At most 16,384 bytes."),
+    responses((status = 202, description = "It is claimed under its key and its event is in the queue.", body = Accepted), PostProblems),
+))]
+pub(crate) async fn post_payment(
     State(Payments(own)): State<Payments>,
     Served(route): Served,
     request: Request,
@@ -113,7 +128,17 @@ async fn claim(
 }
 
 /// `GET /payments/{payment_id}`: the tenant's own payment. Another's, none and what is no id look alike.
-async fn get_payment(
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/payments/{payment_id}",
+    operation_id = "getPayment",
+    summary = "Show a payment",
+    description = "Another tenant's payment, one that never was and what is no id look alike. Only where reading is switched on \
+                   (`RECORD_READS=on`); elsewhere there is no such route.",
+    params(ForTenant, ("payment_id" = String, Path, format = "uuid", description = "As it was given out.")),
+    responses((status = 200, description = "The payment as stored.", body = Shown), GetProblems),
+))]
+pub(crate) async fn get_payment(
     State(Payments(own)): State<Payments>,
     Served(route): Served,
     path: Result<Path<String>, PathRejection>,

@@ -10,34 +10,41 @@ use uuid::Uuid;
 
 /// The answer to one event: SQS has it.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(crate) struct Taken<'a> {
     pub(crate) tenant_id: &'a str,
     pub(crate) environment: &'a str,
     pub(crate) version: &'a str,
     pub(crate) microservice: &'a str,
+    /// The key that its record will have.
+    #[cfg_attr(test, schema(value_type = String, format = "uuid"))]
     #[serde(serialize_with = "hyphenated")]
     pub(crate) message_id: Uuid,
 }
 
 /// The answer to a batch: a result for each event, in its order.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(crate) struct Results {
     pub(crate) results: Vec<EventResult>,
 }
 
 /// What became of one event of a batch.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub(crate) enum EventResult {
     /// SQS has it.
     Taken {
         /// The key that its record will have.
+        #[cfg_attr(test, schema(value_type = String, format = "uuid"))]
         #[serde(serialize_with = "hyphenated")]
         message_id: Uuid,
     },
     /// It was not taken.
     Failed {
         /// The problem, in the form it would have as an answer of its own.
+        #[cfg_attr(test, schema(schema_with = problem))]
         error: Value,
     },
 }
@@ -69,6 +76,11 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize, capacity: usize) -
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+#[cfg(test)]
+fn problem() -> utoipa::openapi::Ref {
+    utoipa::openapi::Ref::from_schema_name("Problem")
 }
 
 fn hyphenated<S: Serializer>(id: &Uuid, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,6 +8,8 @@
 
 mod answer;
 mod batch;
+#[cfg(test)]
+mod openapi;
 mod routes;
 mod settings;
 
@@ -52,6 +54,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
         max_body_bytes: common.max_body_bytes,
     });
     Scaffold::new(NAME, BUILD_VERSION, common, registry)
+        .document(include_str!("../openapi.json"))
         .routes(routes)
         .sampled(move || lanes.sample())
         .ready_when(async move {

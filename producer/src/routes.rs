@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(test)]
+use ::tests::openapi::parameters::{ForTenant, MaybeKey, Traced};
 use axum::Router;
 use axum::extract::{FromRef, Request, State};
 use axum::response::Response;
@@ -19,6 +21,8 @@ use uuid::Uuid;
 use crate::NAME;
 use crate::answer::{EventResult, Results, Taken, json};
 use crate::batch::Batch;
+#[cfg(test)]
+use crate::openapi::{BatchProblems, Event, EventProblems, Events};
 
 /// Events of one batch that are on their way at a time: enough to keep every call full, and no batch has the lane for itself.
 const BATCH_IN_FLIGHT: usize = 256;
@@ -54,7 +58,18 @@ pub(crate) fn router(parts: Parts) -> Router {
 }
 
 /// `POST /producer`: answered when SQS has the event.
-async fn post_event(
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/producer",
+    operation_id = "postEvent",
+    summary = "Take one event",
+    description = "Any JSON value, kept byte for byte. An empty body is `{\"event\":\"Event raised!\"}`. Answered when SQS has the \
+                   event; its record will have the sort key `message_id`.",
+    params(ForTenant, MaybeKey, Traced),
+    request_body(content = Option<Event>, description = "At most `MAX_MESSAGE_BYTES` (262,144) with the attributes, about 150 bytes."),
+    responses((status = 200, description = "SQS has the event.", body = Taken), EventProblems),
+))]
+pub(crate) async fn post_event(
     State(Producer(own)): State<Producer>,
     Served(route): Served,
     request: Request,
@@ -78,7 +93,22 @@ async fn post_event(
 }
 
 /// `POST /producer/batch`: answered when each event has its result. It waits for room in the lane rather than filling it.
-async fn post_batch(
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/producer/batch",
+    operation_id = "postBatch",
+    summary = "Take 1 to 1,000 events",
+    description = "Each as a single one; the results are in the order of the events. With a key, an event's id follows from the key \
+                   and its place, so the same batch may be sent again as a whole.",
+    params(ForTenant, MaybeKey, Traced),
+    request_body(content = Events, description = "At most `MAX_BODY_BYTES` (10,485,760), each event as large as one alone."),
+    responses(
+        (status = 200, description = "SQS has every event.", body = Results),
+        (status = 207, description = "Some were not taken; each result says which and why.", body = Results),
+        BatchProblems,
+    ),
+))]
+pub(crate) async fn post_batch(
     State(Producer(own)): State<Producer>,
     Served(route): Served,
     request: Request,

@@ -10,6 +10,7 @@
 //! | `headers` | `tenantID`, `tier`, `Idempotency-Key`, `traceparent` |
 //! | `intake` | reading a body: size, time, memory, media type |
 //! | `identity` | `GET /NAME` and the readiness probe |
+//! | `document` | `GET /NAME/openapi.json` |
 //! | `connection`, `pace` | accepting, and how long a connection may take over what |
 //! | `admin` | `/livez`, `/readyz`, `/metrics` |
 //! | `life` | start, drain, stop |
@@ -27,6 +28,7 @@ use crate::registry::Registry;
 
 mod admin;
 mod connection;
+mod document;
 mod edge;
 pub mod headers;
 mod health;
@@ -48,6 +50,7 @@ pub struct Scaffold {
     version: String,
     registry: Registry,
     routes: Router,
+    document: Option<&'static str>,
     ready: BoxFuture<'static, ()>,
     live: Arc<dyn Fn() -> bool + Send + Sync>,
     tasks: Vec<(&'static str, life::Task)>,
@@ -73,6 +76,7 @@ impl Scaffold {
             common: common.clone(),
             registry,
             routes: Router::new(),
+            document: None,
             ready: Box::pin(std::future::ready(())),
             live: Arc::new(|| true),
             tasks: Vec::new(),
@@ -84,6 +88,13 @@ impl Scaffold {
     #[must_use]
     pub fn routes(mut self, routes: Router) -> Self {
         self.routes = routes;
+        self
+    }
+
+    /// The service's OpenAPI document, served as it is.
+    #[must_use]
+    pub fn document(mut self, document: &'static str) -> Self {
+        self.document = Some(document);
         self
     }
 
@@ -129,7 +140,8 @@ impl Scaffold {
         let health = Arc::new(Health::new(self.live));
         let identity = identity::Identity::new(self.name, &self.version, self.registry.clone());
         let own = identity::routes(self.name, identity, health.clone());
-        let router = edge::wrap(own.merge(self.routes), self.name, &self.common, health.clone());
+        let document = self.document.map(|document| document::routes(self.name, document)).unwrap_or_default();
+        let router = edge::wrap(own.merge(document).merge(self.routes), self.name, &self.common, health.clone());
         crate::telemetry::metric::describe(crate::telemetry::table::COMMON);
         crate::telemetry::build_info(self.name, &self.version);
         Ok(App {

@@ -6,6 +6,7 @@
 //! - [`command`]: a command of a service's binary
 //!
 //! - [`matrix`]: generated cases, and what holds for every answer
+//! - [`openapi`]: what the services' OpenAPI documents have in common
 //!
 //! The tests themselves are in `tests/tests/`.
 
@@ -16,6 +17,7 @@ pub mod command;
 pub mod http;
 pub mod inside;
 pub mod matrix;
+pub mod openapi;
 pub mod process;
 pub mod scripted;
 pub mod service;

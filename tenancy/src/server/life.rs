@@ -103,6 +103,11 @@ impl App {
         self.admin.address
     }
 
+    /// What it serves, for whoever compares that with what it says of itself.
+    pub fn router(&self) -> &Router {
+        &self.router
+    }
+
     /// Serves until `shutdown`, then stops in order.
     ///
     /// # Errors
