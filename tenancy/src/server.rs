@@ -13,6 +13,7 @@
 //! | `document` | `GET /NAME/openapi.json` |
 //! | `connection`, `pace` | accepting, and how long a connection may take over what |
 //! | `admin` | `/livez`, `/readyz`, `/metrics` |
+//! | `seen` | the metrics of requests |
 //! | `life` | start, drain, stop |
 
 use std::net::SocketAddr;
@@ -36,6 +37,7 @@ mod identity;
 mod intake;
 mod life;
 mod pace;
+mod seen;
 
 pub use edge::{Named, Served};
 pub use intake::{Intake, Payload};

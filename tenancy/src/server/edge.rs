@@ -14,16 +14,18 @@ use http::{HeaderValue, Version, header};
 use tokio::sync::Semaphore;
 
 use crate::config::Common;
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::Problem;
 use crate::registry::{Caller, Registry, Route};
 
 use super::headers;
 use super::health::Health;
+use super::seen::Seen;
 
 struct Edge {
     service: &'static str,
     health: Arc<Health>,
     readiness: String,
+    seen: Seen,
     places: Semaphore,
     shed: metrics::Counter,
     longest: Duration,
@@ -35,6 +37,7 @@ pub(super) fn wrap(routes: Router, service: &'static str, common: &Common, healt
         service,
         health,
         readiness: super::identity::readiness_path(service),
+        seen: Seen::new(service),
         places: Semaphore::new(common.max_requests),
         shed: metrics::counter!("http_shed_total", "because" => "requests"),
         // A body may take REQUEST_TIMEOUT to arrive and the answer as long again; whatever takes longer than both is stuck.
@@ -60,18 +63,7 @@ async fn rules(State(edge): State<Arc<Edge>>, request: Request, next: Next) -> R
         // Whoever keeps connections open takes another one now, while there is time, and is not cut off by the end.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    let route = route.as_ref().map_or("other", MatchedPath::as_str);
-    let method = match method.as_str() {
-        known @ ("GET" | "POST") => {
-            if known == "GET" {
-                "GET"
-            } else {
-                "POST"
-            }
-        }
-        _ => "other",
-    };
-    observe(edge.service, route, method, &response, began);
+    edge.seen.one(route.as_ref().map_or("other", MatchedPath::as_str), &method, &response, began.elapsed());
     response
 }
 
@@ -96,45 +88,6 @@ async fn admit(edge: &Edge, mut request: Request, next: Next) -> Response {
         }
         Err(_) => Problem::UNAVAILABLE.into_response(),
     }
-}
-
-fn observe(service: &'static str, route: &str, method: &'static str, response: &Response, began: Instant) {
-    let status = response.status();
-    let problem = response.extensions().get::<ProblemKind>().map_or("none", |kind| kind.0);
-    let code: &'static str = match status.as_u16() {
-        200 => "200",
-        202 => "202",
-        207 => "207",
-        400 => "400",
-        401 => "401",
-        403 => "403",
-        404 => "404",
-        405 => "405",
-        408 => "408",
-        409 => "409",
-        413 => "413",
-        415 => "415",
-        422 => "422",
-        429 => "429",
-        500 => "500",
-        503 => "503",
-        _ => "other",
-    };
-    let labels = [
-        metrics::Label::from_static_parts("service", service),
-        metrics::Label::new("route", route.to_owned()),
-        metrics::Label::from_static_parts("method", method),
-    ];
-    metrics::histogram!("http_request_duration_seconds", labels.iter()).record(began.elapsed().as_secs_f64());
-    let [service, route, method] = labels;
-    let labels = [
-        service,
-        route,
-        method,
-        metrics::Label::from_static_parts("status", code),
-        metrics::Label::from_static_parts("problem", problem),
-    ];
-    metrics::counter!("http_requests_total", labels.iter()).increment(1);
 }
 
 /// Who a request names, if anyone; left by the rules for extractors.
