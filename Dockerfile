@@ -5,22 +5,22 @@
 #
 # BINARIES  source:   compiled here, for the target platform, on the build machine's own processor (no emulation)
 #           prebuilt: taken from .cache/images/OS-ARCH/SERVICE, no builder image needed
-# BASE      what the runtime stage stands on: glibc, libgcc and CA roots, without a shell. glibc and not musl, because the
-#           allocator of musl costs throughput under many threads. Anything of the same content can stand in for it offline.
+# BASE      what the runtime stage stands on: glibc, libgcc and CA roots, without a shell. Anything of the same content can
+#           stand in for it offline.
 ARG BINARIES=source
 ARG BUILDER=docker.io/library/rust:1.94.1-slim-bookworm@sha256:cf9dd0ec73e75f827fe59123fff9dc65af1a1c8363c3c31ee8d7f8ad0b6a5fb2
 ARG BASE=gcr.io/distroless/cc-debian12:nonroot@sha256:9dac0a79194e45a7da0158a9c6da57b217585af0786db3845d1f0ec1a0dd182f
 
 FROM --platform=$BUILDPLATFORM ${BUILDER} AS source
-# A C compiler and libc for the other architecture; the TLS library has C and assembly in it. Versions follow the pinned
-# image's Debian release.
+# A C compiler and libc for the other architecture; the TLS library has C and assembly in it, and the allocator is C that is
+# built by make. Versions follow the pinned image's Debian release.
 RUN case "$(dpkg --print-architecture)" in \
         amd64) other="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;; \
         arm64) other="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;; \
         *) echo "build on an amd64 or arm64 machine" >&2; exit 1 ;; \
     esac \
     && apt-get update \
-    && apt-get install -y --no-install-recommends $other \
+    && apt-get install -y --no-install-recommends make $other \
     && rm -rf /var/lib/apt/lists/*
 # Named for the target, so each is right whichever of the two machines builds. On the native one they are aliases of gcc.
 ENV CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc \
