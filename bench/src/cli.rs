@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 
 use crate::load::{Plan, Target, event};
-use crate::{aws, http, load, process};
+use crate::run::{Bench, Part, Places, Results};
+use crate::{aws, http, load, process, report};
 
 /// Measures what the services cost.
 #[derive(Debug, Parser)]
@@ -31,6 +32,26 @@ enum Command {
     },
     /// A load of POSTs; prints rate, statuses and latencies as JSON.
     Load(Load),
+    /// Measures parts of the benchmark, all without one; results go to target/bench/results.jsonl.
+    Run {
+        /// The parts.
+        parts: Vec<Part>,
+        /// One short run of the most telling cases of each: a look, not a result.
+        #[arg(long)]
+        quick: bool,
+        /// Runs of each case; five are the least for a result.
+        #[arg(long)]
+        rounds: Option<u32>,
+    },
+    /// Writes the tables of docs/benchmarks.md from the results.
+    Report {
+        /// Prints them instead.
+        #[arg(long)]
+        print: bool,
+        /// Prints those of `run --quick`.
+        #[arg(long)]
+        quick: bool,
+    },
     /// One request, such as `ask 127.0.0.1:4570 GET /bench/counts`; prints the answer's body.
     Ask {
         /// Where to, such as 127.0.0.1:4570.
@@ -92,15 +113,8 @@ impl Load {
             (0, Some(tenants)) => Target::for_each_tenant(&self.path, &self.tenant, tenants, &event),
             (events, _) => Target::batch(&self.tenant, &event, events),
         };
-        Plan {
-            to: self.to,
-            target,
-            connections: self.connections,
-            time: Duration::from_secs_f64(self.seconds),
-            rate: self.rate,
-            most: self.most,
-            keep_ids: false,
-        }
+        let closed = Plan::closed(self.to, target, self.connections, Duration::from_secs_f64(self.seconds));
+        Plan { rate: self.rate, most: self.most, ..closed }
     }
 }
 
@@ -109,6 +123,11 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let done = match arguments.command {
         Command::Aws { port, latency_ms } => serve(port, Duration::from_millis(latency_ms)),
         Command::Load(load) => load::run(&load.plan()).and_then(|outcome| say(&outcome.json().to_string())),
+        Command::Run { parts, quick, rounds } => measure(&parts, quick, rounds),
+        Command::Report { print: false, quick: false } => report::write(&Places::new()),
+        Command::Report { quick, .. } => {
+            Results::at(Places::new().results(quick)).read().and_then(|rows| say(&report::text(&rows)))
+        }
         Command::Ask { to, method, path, body } => ask(to, &method, &path, &body),
         Command::Usage { pid } => process::usage(pid).and_then(|used| {
             let (cpu, resident, peak) = (used.cpu.as_secs_f64(), used.resident_kib, used.peak_kib);
@@ -129,6 +148,13 @@ fn serve(port: u16, latency: Duration) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("port {port} cannot be had: {error}")))?;
     say(&format!("http://{}", listener.local_addr()?))?;
     aws::serve(listener, latency)
+}
+
+fn measure(parts: &[Part], quick: bool, rounds: Option<u32>) -> io::Result<()> {
+    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let bench = Bench::new(quick, rounds, format!("bench {command}"))?;
+    let parts = if parts.is_empty() { &Part::ALL[..] } else { parts };
+    parts.iter().try_for_each(|part| bench.run(*part))
 }
 
 fn ask(to: SocketAddr, method: &str, path: &str, body: &str) -> io::Result<()> {

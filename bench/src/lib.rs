@@ -4,6 +4,8 @@
 //! - `aws`: an AWS endpoint that is no bottleneck, as a process of its own
 //! - `load`: the load generator
 //! - `process`: what a process has used, from `/proc`
+//! - `run`: the parts of the benchmark, their cases, and what is measured
+//! - `report`: the tables, from the results
 //! - [`cli`]: the command line
 
 mod aws;
@@ -13,3 +15,5 @@ mod epoll;
 mod http;
 mod load;
 mod process;
+mod report;
+mod run;

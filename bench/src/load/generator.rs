@@ -10,8 +10,8 @@ use super::outcome::{Latencies, Outcome};
 use crate::clock;
 use crate::epoll::Epoll;
 
-/// How long answers are waited for after the last request.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How often the end is looked for when nothing happens.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// When the `turn`th request is due after the beginning.
 fn due(turn: u64, rate: f64) -> Duration {
@@ -73,10 +73,10 @@ impl<'a> Generator<'a> {
         loop {
             let now = Instant::now();
             let next = self.send(now)?;
-            if next.is_none() && (self.is_quiet() || now > self.began + self.plan.time + PATIENCE) {
+            if next.is_none() && (self.is_quiet() || now > self.began + self.plan.time + self.plan.patience) {
                 break;
             }
-            self.epoll.wait(next.or(Some(PATIENCE)), &mut ready)?;
+            self.epoll.wait(Some(next.unwrap_or(LOOK_EVERY).min(LOOK_EVERY)), &mut ready)?;
             let now = Instant::now();
             for &number in &ready {
                 last = now;
@@ -108,7 +108,7 @@ impl<'a> Generator<'a> {
             }
             let Some(number) = self.idle.pop() else {
                 // An answer frees a connection; the clock has no part in it.
-                return Ok(Some(PATIENCE));
+                return Ok(Some(LOOK_EVERY));
             };
             let Some(connection) = self.connections.get_mut(number) else { return Ok(None) };
             let sent = connection.send(&self.plan.target, self.turn, &self.epoll);

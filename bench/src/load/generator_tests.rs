@@ -32,8 +32,7 @@ fn server(slow: usize, pause: Duration) -> SocketAddr {
 
 fn plan(to: SocketAddr) -> Plan {
     let target = Target::post("/producer", "acme", "{}");
-    let time = Duration::from_secs(60);
-    Plan { to, target, connections: 1, time, rate: None, most: None, keep_ids: false }
+    Plan::closed(to, target, 1, Duration::from_secs(60))
 }
 
 #[test]
@@ -92,4 +91,13 @@ fn a_request_whose_connection_ends_is_lost_and_the_load_goes_on() {
     });
     let outcome = run(&Plan { most: Some(10), ..plan(address) }).unwrap();
     assert_eq!((outcome.ok(), outcome.lost), (9, 1));
+}
+
+#[test]
+fn a_request_without_an_answer_is_lost_when_patience_ends() {
+    let server = server(0, Duration::from_secs(60));
+    let plan = Plan { most: Some(1), time: Duration::ZERO, patience: Duration::from_millis(200), ..plan(server) };
+    // In open loop the first request is due at once, whatever the time.
+    let outcome = run(&Plan { rate: Some(1.0), time: Duration::from_millis(1), ..plan }).unwrap();
+    assert_eq!((outcome.ok(), outcome.lost), (0, 1));
 }
