@@ -5,7 +5,7 @@
 //! enough; rules are tried in order. Every header is passed on untouched, so that the service sees what the client sent and
 //! refuses what the balancer let through (`Tenant-1`, two different tenants). No rule: 404 in plain text.
 //!
-//! Pages for people, should there be any, go before the rules: no rule matches a path outside of the services' own.
+//! A request without `TenantID` for `/`, or below `/console`, is for people and goes to the console. No rule would match it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
 use crate::forward::Forward;
 
@@ -47,15 +48,17 @@ impl Rule {
 
 struct Door {
     rules: Vec<Rule>,
+    console: Router,
     port: u16,
     forward: Forward,
 }
 
-/// Serves `rules` on `listener` until `stopping`; then requests in flight are finished and no others taken.
+/// Serves `rules`, and people by `console`, on `listener` until `stopping`; then requests in flight are finished and no others
+/// taken.
 #[must_use]
-pub fn open(listener: TcpListener, rules: Vec<Rule>, stopping: CancellationToken) -> JoinHandle<()> {
+pub fn open(listener: TcpListener, rules: Vec<Rule>, console: Router, stopping: CancellationToken) -> JoinHandle<()> {
     let port = listener.local_addr().map_or(0, |addr| addr.port());
-    let door = Arc::new(Door { rules, port, forward: Forward::new() });
+    let door = Arc::new(Door { rules, console, port, forward: Forward::new() });
     let app = Router::new().fallback(pass).with_state(door).into_make_service_with_connect_info::<SocketAddr>();
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     tokio::spawn(async move {
@@ -71,6 +74,12 @@ async fn pass(
     ConnectInfo(client): ConnectInfo<SocketAddr>,
     mut request: Request,
 ) -> Response {
+    if is_for_people(&request) {
+        return match door.console.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+    }
     let found = door.rules.iter().find(|rule| rule.matches(request.headers(), request.uri().path()));
     let Some(rule) = found else {
         let server = [(SERVER, "front-door")];
@@ -94,6 +103,13 @@ async fn pass(
         }
     }
     door.forward.send(rule.to, request).await
+}
+
+fn is_for_people(request: &Request) -> bool {
+    let path = request.uri().path();
+    let is_console =
+        path == "/" || path.strip_prefix("/console").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    is_console && !request.headers().contains_key(TENANT_HEADER)
 }
 
 #[cfg(test)]
@@ -139,7 +155,8 @@ mod tests {
             rule("tenant-3", "consumer", silo),
             rule("gone", "producer", "127.0.0.1:1".parse().unwrap()),
         ];
-        drop(open(listener, rules, CancellationToken::new()));
+        let console = Router::new().fallback(|request: Request| async move { format!("console {}", request.uri()) });
+        drop(open(listener, rules, console, CancellationToken::new()));
         addr
     }
 
@@ -193,6 +210,18 @@ mod tests {
         );
         let upper = ask(door, "/producer", &["Tenant-1"]).await.1;
         assert!(upper.starts_with(r#"pool POST /producer ["Tenant-1"]"#), "{upper}");
+    }
+
+    #[tokio::test]
+    async fn whoever_names_no_tenant_gets_the_console_at_the_root_and_below_its_path_and_nowhere_else() {
+        let door = door().await;
+        for path in ["/", "/console", "/console/app.js", "/?a=b"] {
+            assert_eq!(ask(door, path, &[]).await, (200, format!("console {path}")));
+            assert_eq!(ask(door, path, &["tenant-1"]).await.0, 404, "{path} with a tenant");
+        }
+        for path in ["/consoles", "/index.html", "/producer", "//", "/producer/console"] {
+            assert_eq!(ask(door, path, &[]).await.0, 404, "{path}");
+        }
     }
 
     #[tokio::test]

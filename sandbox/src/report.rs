@@ -31,7 +31,9 @@ pub fn tenants(layout: &Layout) -> String {
 #[must_use]
 pub fn addresses(plane: &Plane) -> String {
     let (door, aws, count) = (plane.front_door(), plane.aws().url(), plane.services().len());
-    format!("The plane is up: {count} services behind the front door http://{door}, AWS at {aws}.\n")
+    format!(
+        "The plane is up: {count} services behind the front door http://{door}, AWS at {aws}.\nIn a browser, http://{door}/ shows it at work.\n"
+    )
 }
 
 /// Command lines to copy, for the first tenant of the roster.

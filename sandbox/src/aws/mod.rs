@@ -14,6 +14,7 @@
 
 mod dynamodb;
 mod landings;
+pub mod look;
 mod scope;
 mod sqs;
 mod ssm;
@@ -37,6 +38,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use landings::Landing;
+use look::Look;
 use scope::Service;
 
 /// The account that every embedded resource belongs to.
@@ -93,7 +95,7 @@ pub struct EmbeddedAws {
     addr: SocketAddr,
     /// Ends open long polls with an empty answer.
     hurry: CancellationToken,
-    landings: landings::Landings,
+    look: Look,
     stopping: CancellationToken,
     servers: Vec<JoinHandle<()>>,
 }
@@ -127,6 +129,7 @@ impl EmbeddedAws {
             sts: sts::Sts::default(),
             region: options.region,
         });
+        let look = Look::new(services.clone(), landings);
         let app = Router::new().fallback(answer).with_state(services);
         // Answers are small and awaited: without this each one waits for the client's delayed acknowledgement.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
@@ -137,7 +140,7 @@ impl EmbeddedAws {
                 tracing::error!(%error, "the embedded AWS ended");
             }
         });
-        Ok(Self { addr, hurry, landings, stopping, servers: vec![server, tables] })
+        Ok(Self { addr, hurry, look, stopping, servers: vec![server, tables] })
     }
 
     /// Where it listens.
@@ -155,7 +158,13 @@ impl EmbeddedAws {
     /// Records as tables take them, from now on.
     #[must_use]
     pub fn watch_records(&self) -> tokio::sync::broadcast::Receiver<Landing> {
-        self.landings.watch()
+        self.look.watch_records()
+    }
+
+    /// A view of its queues and tables.
+    #[must_use]
+    pub fn look(&self) -> Look {
+        self.look.clone()
     }
 
     /// Ends every open long poll, and from now on each new one, with an empty answer, so that consumers which finish their

@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::aws::{self, EmbeddedAws};
+use crate::console;
 use crate::front_door::{self, Rule};
 use deploy::{Cluster, DeployError, Running};
 use layout::{Layout, Service};
@@ -139,7 +140,17 @@ impl Plane {
                 return Err(StartError::NotReady { deployment: service.deployment.clone() });
             }
         }
-        let door = front_door::open(listener, rules(&layout, &services), told);
+        let console = console::router(console::Parts {
+            layout: layout.clone(),
+            services: &services,
+            look: aws.look(),
+            clients: clients.clone(),
+            front_door,
+            aws: aws.url(),
+            region: options.region.clone(),
+            stopping: told.clone(),
+        });
+        let door = front_door::open(listener, rules(&layout, &services), console, told);
         Ok(Self { layout, aws, clients, front_door, door, services, stopping, _tokens: tokens, _lock: lock })
     }
 

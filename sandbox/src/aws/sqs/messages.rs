@@ -109,6 +109,21 @@ impl State {
         }
     }
 
+    fn remove(&mut self, key: u64) -> Option<Message> {
+        let kept = self.kept.remove(&key)?;
+        if let Some(until) = kept.hidden_until {
+            self.hidden.remove(&(until, key));
+        } else {
+            self.visible.retain(|(_, visible)| *visible != key);
+        }
+        Some(kept.message)
+    }
+
+    /// The key of the message of that id; SQS itself offers no way to find it.
+    fn key_of(&self, id: &str) -> Option<u64> {
+        self.kept.iter().find(|(_, kept)| kept.message.id == id).map(|(key, _)| *key)
+    }
+
     /// The key of the message that `handle` stands for, if it is the handle of the last receive.
     fn find(&self, handle: &str) -> Result<u64, HandleError> {
         let mut fields = handle.split('.');
@@ -194,11 +209,7 @@ impl Messages {
             Err(HandleError::Stale) => return Ok(()),
             Err(error) => return Err(error),
         };
-        if let Some(until) = state.kept.remove(&key).and_then(|kept| kept.hidden_until) {
-            state.hidden.remove(&(until, key));
-        } else {
-            state.visible.retain(|(_, visible)| *visible != key);
-        }
+        state.remove(key);
         Ok(())
     }
 
@@ -224,6 +235,43 @@ impl Messages {
         state.kept.clear();
         state.visible.clear();
         state.hidden.clear();
+        drop(state);
+        self.arrived.notify_waiters();
+    }
+
+    /// How many messages it ever took in.
+    pub(super) fn total(&self) -> u64 {
+        self.lock().next
+    }
+
+    /// The messages that came last, newest first. Nothing is received by it.
+    pub(super) fn newest(&self, most: usize) -> Vec<Message> {
+        let state = self.lock();
+        let mut keys: Vec<u64> = state.kept.keys().copied().collect();
+        keys.sort_unstable_by(|a, b| b.cmp(a));
+        keys.iter().take(most).filter_map(|key| Some(state.kept.get(key)?.message.clone())).collect()
+    }
+
+    /// The message of that id, hidden or not.
+    pub(super) fn get(&self, id: &str) -> Option<Message> {
+        let state = self.lock();
+        state.key_of(id).and_then(|key| state.kept.get(&key)).map(|kept| kept.message.clone())
+    }
+
+    /// Takes the message of that id out.
+    pub(super) fn remove(&self, id: &str) -> Option<Message> {
+        let mut state = self.lock();
+        let key = state.key_of(id)?;
+        state.remove(key)
+    }
+
+    /// Ends the hiding of the message of that id.
+    pub(super) fn appear(&self, id: &str) {
+        let mut state = self.lock();
+        let hidden = state.key_of(id).filter(|key| state.kept.get(key).is_some_and(|kept| kept.hidden_until.is_some()));
+        let Some(key) = hidden else { return };
+        state.hide(key, Instant::now());
+        state.show_what_is_due(Instant::now());
         drop(state);
         self.arrived.notify_waiters();
     }

@@ -6,6 +6,7 @@
 //! deletes; each delete moves the whole backlog. Its queue URLs name AWS instead of this endpoint.
 
 mod limits;
+pub(super) mod look;
 mod messages;
 mod queue;
 mod receive;
