@@ -42,6 +42,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 use tenancy::tenant::Environment;
+use tenancy::trace::Tracer;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -111,6 +112,7 @@ impl<A: Aws> Drainer<A> {
             poison_tasks: poison_tasks.clone(),
             stopping: stopping.clone(),
             gauges,
+            tracer: Tracer::of_process(),
             receives: AtomicU64::new(0),
         });
         Self { aws, limits, pace, liveness, writer, deleter, poller, poison_tasks, stopping }
@@ -148,7 +150,8 @@ impl<A: Aws> Drainer<A> {
             pollers.shutdown().await;
         }
         let until = deadline - reserve;
-        let left = self.writer.flush(until).await;
+        let mut left = self.writer.flush(until).await;
+        left.iter_mut().for_each(|receipt| receipt.end_span(Some("handed_back")));
         self.poison_tasks.close();
         let handed_back = left.len();
         tokio::join!(

@@ -85,13 +85,13 @@ pub(crate) fn outage(what: Downstream, down: bool) {
 }
 
 /// A message cannot be stored.
-pub(crate) fn poison(receipt: &Receipt, reason: Reason, traceparent: Option<&str>, hidden: Duration) {
+pub(crate) fn poison(receipt: &Receipt, reason: Reason, hidden: Duration) {
     counter!("consumer_messages_poison_total", "reason" => reason.as_str()).increment(1);
     tracing::error!(
         reason = reason.as_str(),
         sqs_message_id = %receipt.sqs_id,
         receives = receipt.receives,
-        traceparent,
+        trace_id = receipt.trace_id().as_deref(),
         next_receive_s = hidden.as_secs(),
         "a message cannot be stored: {reason}; it is left to the queue's redrive policy"
     );

@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use tenancy::message::received::Event;
 use tenancy::message::{CONTENT_TYPE, MESSAGE_ID, PRODUCER_ENVIRONMENT, TENANT_ID};
+use tenancy::trace::Parent;
 
 /// Attribute: the environment of the consumer that wrote the record.
 pub(crate) const CONSUMER_ENVIRONMENT: &str = "consumer_environment";
@@ -37,6 +38,8 @@ pub(crate) struct Record {
     pub(crate) event: Event,
     /// When SQS took it, in milliseconds since 1970.
     pub(crate) sent_at: Option<i64>,
+    /// The span of its message, if there is one.
+    pub(crate) parent: Option<Parent>,
 }
 
 impl Record {
@@ -151,6 +154,7 @@ mod tests {
                 body: body.to_owned(),
             },
             sent_at: Some(1_796_052_000_007),
+            parent: None,
         }
     }
 

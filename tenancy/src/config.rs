@@ -15,9 +15,11 @@ use crate::tenant::Environment;
 
 mod auth;
 mod share;
+mod traces;
 
 pub use auth::{Auth, Identity, IssuerUrl, IssuerUrlError};
 pub use share::{Overrides, OverridesError, Rates, Share, Shares};
+pub use traces::{CollectorUrl, CollectorUrlError, Ratio, RatioError, SamplerName, Traces};
 
 /// Settings that all services share.
 #[derive(Debug, Clone, Args)]
@@ -85,6 +87,10 @@ pub struct Common {
     /// How much one tenant may send.
     #[command(flatten)]
     pub share: Share,
+
+    /// Where spans go.
+    #[command(flatten)]
+    pub traces: Traces,
 
     /// How log lines are written.
     #[arg(long, env, hide_env_values = true, default_value = "json")]
@@ -286,6 +292,7 @@ impl Common {
         }
         self.auth.identity()?;
         self.share.shares()?;
+        self.traces.check(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))?;
         crate::telemetry::check_filter(&self.rust_log).map_err(|reason| ConfigError::new("RUST_LOG", reason))
     }
 }

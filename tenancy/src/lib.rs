@@ -9,6 +9,7 @@
 //! - [`server`]: the HTTP scaffold: headers, limits, probes, drain
 //! - [`problem`]: errors as HTTP
 //! - [`config`], [`telemetry`], [`process`]: settings, logs and metrics, the life of a process
+//! - [`trace`]: spans, from a request to its record
 //!
 //! It knows none of the services.
 
@@ -26,3 +27,4 @@ pub mod telemetry;
 pub mod tenant;
 #[cfg(test)]
 mod testing;
+pub mod trace;

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::aws::{Clients, Connect};
 use crate::config::{Parsed, Settings, parse};
 use crate::server::{App, StartError};
-use crate::telemetry;
+use crate::{telemetry, trace};
 
 mod healthcheck;
 
@@ -22,6 +23,7 @@ pub const AFTER_HELP: &str = "\
 Each setting is an environment variable; the flags are for trying things out. AWS is configured by the SDK's own variables:
 AWS_REGION (required), AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_SQS, _DYNAMODB, _SSM, _STS, AWS_ROLE_ARN and
 AWS_WEB_IDENTITY_TOKEN_FILE (IRSA), AWS_CONTAINER_CREDENTIALS_FULL_URI (Pod Identity), AWS_ACCESS_KEY_ID and the like.
+Traces also know OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and OTEL_BSP_*.
 
 Subcommand: healthcheck [URL] asks URL (default http://127.0.0.1:ADMIN_PORT/readyz) and exits 0 when it answers 200 within 3 s.";
 
@@ -74,6 +76,14 @@ where
     if let Err(error) = telemetry::install(common) {
         return say(name, &error, 1);
     }
+    if let Err(error) = trace::install(name, &common.version(build_version), common) {
+        return say(name, &error, WRONG_SETTINGS);
+    }
+    let (signal, shutdown_timeout) = (shutdown.clone(), common.shutdown_timeout.get());
+    let signalled = tokio::spawn(async move {
+        signal.cancelled().await;
+        Instant::now()
+    });
     let (connect, source) = match Connect::from_env() {
         Ok(connected) => connected,
         Err(error) => return say(name, &error, WRONG_SETTINGS),
@@ -91,7 +101,13 @@ where
         Err(error) => return say(name, &error, 1),
     };
     tracing::info!(service = name, address = %app.public_addr(), admin_address = %app.admin_addr(), "listening");
-    match app.run(shutdown).await {
+    let outcome = app.run(shutdown).await;
+    let left = match signalled.is_finished().then_some(signalled) {
+        Some(at) => at.await.map_or(shutdown_timeout, |at| shutdown_timeout.saturating_sub(at.elapsed())),
+        None => shutdown_timeout,
+    };
+    trace::flush(left).await;
+    match outcome {
         Ok(()) => {
             tracing::info!(service = name, "stopped");
             ExitCode::SUCCESS

@@ -25,6 +25,7 @@ use crate::message::outgoing::Outgoing;
 use crate::problem::Problem;
 use crate::registry::Route;
 use crate::tenant::Environment;
+use crate::trace::{Call, Parent, Span, Tracer};
 
 mod error;
 mod facts;
@@ -48,6 +49,7 @@ struct Inner {
     /// One for each queue that was sent to: bounded by the queues that parameters name.
     lanes: RwLock<HashMap<Arc<QueueArn>, Arc<Lane>>>,
     facts: Facts,
+    tracer: Tracer,
 }
 
 /// What a publisher holds at most.
@@ -73,6 +75,7 @@ impl Publisher {
             limits,
             lanes: RwLock::default(),
             facts: Facts::new(),
+            tracer: Tracer::of_process(),
         }))
     }
 
@@ -104,8 +107,8 @@ impl Publisher {
     ///
     /// # Errors
     /// [`SendError`]: too large, lane full, refused, or not taken by `deadline`.
-    pub async fn send(&self, route: &Route, message: Outgoing, deadline: Instant) -> Result<(), SendError> {
-        let size = self.size_of(&message)?;
+    pub async fn send(&self, route: &Route, mut message: Outgoing, deadline: Instant) -> Result<(), SendError> {
+        let size = self.size_of(&mut message)?;
         let lane = self.lane(&route.queue);
         let room = lane.room_now(size).ok_or_else(|| {
             self.0.facts.shed.increment(1);
@@ -118,37 +121,44 @@ impl Publisher {
     ///
     /// # Errors
     /// As [`Publisher::send`], without a full lane.
-    pub async fn send_waiting(&self, route: &Route, message: Outgoing, deadline: Instant) -> Result<(), SendError> {
-        let size = self.size_of(&message)?;
+    pub async fn send_waiting(&self, route: &Route, mut message: Outgoing, deadline: Instant) -> Result<(), SendError> {
+        let size = self.size_of(&mut message)?;
         let lane = self.lane(&route.queue);
         let room = tokio::time::timeout_at(deadline, lane.room_in_time(size)).await;
         let room = room.map_err(|_| SendError::Deadline)?;
         self.submit(lane, route, message, size, room, deadline).await
     }
 
-    fn size_of(&self, message: &Outgoing) -> Result<usize, SendError> {
-        let size = message.size(&self.0.environment);
-        if size > self.0.limits.message_bytes {
-            Err(SendError::TooLarge(self.0.limits.message_bytes))
-        } else {
-            Ok(size)
+    /// The message's size, if SQS takes that. A trace must not cost anyone an event: where there is no room for its context, the
+    /// event goes without.
+    fn size_of(&self, message: &mut Outgoing) -> Result<usize, SendError> {
+        let most = self.0.limits.message_bytes;
+        let mut size = message.size(&self.0.environment);
+        if size > most && message.traceparent.take().is_some() {
+            size = message.size(&self.0.environment);
         }
+        if size > most { Err(SendError::TooLarge(most)) } else { Ok(size) }
     }
 
     async fn submit(
         &self,
         lane: Arc<Lane>,
         route: &Route,
-        message: Outgoing,
+        mut message: Outgoing,
         size: usize,
         room: Room,
         deadline: Instant,
     ) -> Result<(), SendError> {
+        let (tenant, id) = (message.tenant.as_str(), &message.message_id);
+        let span = self.0.tracer.create(message.traceparent.as_deref(), lane.queue.name(), tenant, id);
+        if let Some(span) = &span {
+            message.traceparent = Some(span.traceparent());
+        }
         let (tell, told) = oneshot::channel();
         let registered_at = route.registered_at.clone();
         let pooled = route.pooled && self.0.limits.fair_queues;
         let pending =
-            Pending { message, size, registered_at, pooled, deadline, tell, room, alone: false, moved: false };
+            Pending { message, size, registered_at, pooled, deadline, tell, room, span, alone: false, moved: false };
         lane.push(pending);
         self.pump(&lane);
         match tokio::time::timeout_at(deadline, told).await {
@@ -190,6 +200,11 @@ impl Publisher {
     async fn carry(&self, lane: Arc<Lane>, batch: Vec<Pending>) {
         let launched = Instant::now();
         self.0.facts.entries.record(batch.len() as f64);
+        let span = self.0.tracer.is_on().then(|| {
+            let links = batch.iter().filter_map(|pending| pending.span.as_ref().map(Span::parent)).collect();
+            let call = Call { operation: "send", target: lane.queue.name(), count: batch.len(), began: None };
+            self.0.tracer.messaging_call(call, links)
+        });
         let outcome = {
             let call = self.call(&lane, &batch);
             tokio::pin!(call);
@@ -203,6 +218,9 @@ impl Publisher {
                 }
             }
         };
+        if let (Some(Some(mut span)), Err(fault)) = (span, &outcome) {
+            span.fail(fault.as_str());
+        }
         match outcome {
             Ok(reply) => self.settle(&lane, batch, &reply, launched),
             Err(fault) => self.recover(&lane, batch, fault).await,
@@ -259,7 +277,7 @@ impl Publisher {
                 Fault::Transient
             });
             if fault == Fault::Refused {
-                tracing::warn!(queue = lane.queue.name(), code = failed.code, "SQS refused a message");
+                refused(lane, &failed.code, position(&failed.id).and_then(|at| batch.get(at)));
             }
             if let Some(outcome) = position(&failed.id).and_then(|at| outcomes.get_mut(at)) {
                 *outcome = Some(Entry::Failed(fault));
@@ -331,6 +349,20 @@ impl Publisher {
             Ok(_) | Err(_) => pending.finish(Err(SendError::Unavailable)),
         }
     }
+}
+
+/// One line about a message that SQS does not take.
+fn refused(lane: &Lane, code: &str, pending: Option<&Pending>) {
+    let message_id = pending.map(|pending| pending.message.message_id.to_string());
+    let parent = pending.and_then(|pending| Parent::read(pending.message.traceparent.as_deref()?));
+    let (message_id, trace_id) = (message_id.as_deref(), parent.map(|parent| parent.trace_id()));
+    tracing::warn!(
+        queue = lane.queue.name(),
+        code,
+        message_id,
+        trace_id = trace_id.as_deref(),
+        "SQS refused a message"
+    );
 }
 
 enum Entry {

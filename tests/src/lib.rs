@@ -4,6 +4,7 @@
 //! - [`service`], [`process`], [`http`]: a service as a process of its own, and a client for it
 //! - [`inside`]: a service in the test's process
 //! - [`command`]: a command of a service's binary
+//! - [`collector`]: an OpenTelemetry collector, which takes spans
 //!
 //! - [`matrix`]: generated cases, and what holds for every answer
 //! - [`openapi`]: what the services' OpenAPI documents have in common
@@ -13,6 +14,7 @@
 // Test support: what cannot go on is a failed test, and says so by a panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+pub mod collector;
 pub mod command;
 pub mod http;
 pub mod inside;

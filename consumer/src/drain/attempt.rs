@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tenancy::arn::TableArn;
 use tenancy::aws::Fault;
+use tenancy::trace::{Call, Span, Tracer};
 use tokio::time::{Instant, timeout};
 
 use crate::drain::seam::{Aws, Failure};
@@ -46,6 +47,7 @@ pub(crate) struct Outcome {
 pub(crate) struct Attempts<A> {
     aws: Arc<A>,
     singly: Mutex<Singly>,
+    tracer: Tracer,
 }
 
 #[derive(Debug, Default)]
@@ -56,7 +58,7 @@ struct Singly {
 
 impl<A: Aws> Attempts<A> {
     pub(crate) fn new(aws: Arc<A>) -> Self {
-        Self { aws, singly: Mutex::default() }
+        Self { aws, singly: Mutex::default(), tracer: Tracer::of_process() }
     }
 
     /// Tries to write `batch`; each call may take `limit`.
@@ -82,8 +84,11 @@ impl<A: Aws> Attempts<A> {
         let mut parts = vec![batch];
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
+            let span = self.span("BatchWriteItem", table, &part);
             let answer = timeout(limit, self.aws.write(table.clone(), part.clone())).await;
-            match answer.unwrap_or_else(|_| Err(Failure::timeout(limit))) {
+            let answer = answer.unwrap_or_else(|_| Err(Failure::timeout(limit)));
+            end(span, answer.as_ref().err());
+            match answer {
                 Ok(unprocessed) => {
                     outcome.answered.get_or_insert(started.elapsed());
                     for (position, record) in part.into_iter().enumerate() {
@@ -142,8 +147,11 @@ impl<A: Aws> Attempts<A> {
     async fn put_all(&self, table: &Arc<TableArn>, batch: Batch, limit: Duration) -> Outcome {
         let started = Instant::now();
         let puts = batch.into_iter().map(|record| async move {
+            let span = self.span("PutItem", table, std::slice::from_ref(&record));
             let answer = timeout(limit, self.aws.put(table.clone(), record.clone())).await;
-            (record, answer.unwrap_or_else(|_| Err(Failure::timeout(limit))))
+            let answer = answer.unwrap_or_else(|_| Err(Failure::timeout(limit)));
+            end(span, answer.as_ref().err());
+            (record, answer)
         });
         let mut outcome = Outcome::default();
         for (record, answer) in join_all(puts).await {
@@ -160,6 +168,15 @@ impl<A: Aws> Attempts<A> {
         outcome
     }
 
+    /// The span of a call, if any of the records is traced.
+    fn span(&self, operation: &'static str, table: &TableArn, records: &[Arc<Record>]) -> Option<Span> {
+        if !self.tracer.is_on() {
+            return None;
+        }
+        let call = Call { operation, target: table.name(), count: records.len(), began: None };
+        self.tracer.table_call(call, records.iter().filter_map(|record| record.parent).collect())
+    }
+
     fn writes_singly(&self) -> bool {
         let mut singly = self.singly.lock().unwrap_or_else(PoisonError::into_inner);
         if singly.until.is_some_and(|until| until <= Instant::now()) {
@@ -174,5 +191,12 @@ impl<A: Aws> Attempts<A> {
         if !std::mem::replace(&mut singly.said, true) {
             events::writes_singly();
         }
+    }
+}
+
+/// A call is over.
+fn end(span: Option<Span>, failure: Option<&Failure>) {
+    if let (Some(mut span), Some(failure)) = (span, failure) {
+        span.fail(failure.fault.as_str());
     }
 }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use tenancy::aws::Fault;
+use tenancy::trace::{Call, Tracer};
 
 use crate::drain::alarm::Alarm;
 use crate::drain::backoff::Backoff;
@@ -60,6 +61,7 @@ pub(crate) struct Deleter<A> {
     tasks: TaskTracker,
     abandon: CancellationToken,
     more_to_come: Arc<AtomicBool>,
+    tracer: Tracer,
 }
 
 #[derive(Debug)]
@@ -86,6 +88,7 @@ impl<A: Aws> Deleter<A> {
             tasks: TaskTracker::new(),
             abandon: CancellationToken::new(),
             more_to_come,
+            tracer: Tracer::of_process(),
         })
     }
 
@@ -184,9 +187,17 @@ impl<A: Aws> Deleter<A> {
             let handles = part.iter().map(|receipt| receipt.handle.clone()).collect();
             let started = Instant::now();
             let limit = self.limits.call;
+            let span = self.tracer.is_on().then(|| {
+                let call = Call { operation: "settle", target: first.queue.name(), count: part.len(), began: None };
+                self.tracer.messaging_call(call, part.iter().filter_map(Receipt::parent).collect())
+            });
             let answer = timeout(limit, self.aws.delete(first.queue.clone(), handles)).await;
             self.liveness.try_ended();
-            match answer.unwrap_or_else(|_| Err(Failure::timeout(limit))) {
+            let answer = answer.unwrap_or_else(|_| Err(Failure::timeout(limit)));
+            if let (Some(Some(mut span)), Err(failure)) = (span, &answer) {
+                span.fail(failure.fault.as_str());
+            }
+            match answer {
                 Ok(failed) => {
                     trial.succeeded();
                     self.lock().gather.answered(started.elapsed());

@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use tenancy::arn::QueueArn;
+use tenancy::trace::{Parent, Span};
 use tokio::time::Instant;
 
 use crate::drain::budget::Ticket;
@@ -32,6 +33,32 @@ pub(crate) struct Receipt {
     pub(crate) receive: u64,
     /// Its share of what may be in flight.
     pub(crate) ticket: Ticket,
+    /// The trace that it says it belongs to.
+    pub(crate) traceparent: Option<String>,
+    /// Its span, if that trace is taken: until its record is stored.
+    pub(crate) span: Option<Span>,
+}
+
+impl Receipt {
+    /// What calls for several messages are linked to.
+    pub(crate) fn parent(&self) -> Option<Parent> {
+        self.span.as_ref().map(Span::parent)
+    }
+
+    /// The trace's id, for log lines.
+    pub(crate) fn trace_id(&self) -> Option<String> {
+        Parent::read(self.traceparent.as_deref()?).map(|parent| parent.trace_id())
+    }
+
+    /// Its span ends; `failed` says why, if not well.
+    pub(crate) fn end_span(&mut self, failed: Option<&'static str>) {
+        if let Some(span) = &mut self.span {
+            if let Some(kind) = failed {
+                span.fail(kind);
+            }
+            span.end();
+        }
+    }
 }
 
 #[derive(Debug)]

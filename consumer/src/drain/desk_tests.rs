@@ -11,7 +11,7 @@ fn record(id: &str, body: &str) -> Record {
         content_type: None,
         body: body.to_owned(),
     };
-    Record { event, sent_at: None }
+    Record { event, sent_at: None, parent: None }
 }
 
 async fn receipt(sqs_id: &str, handle: &str, receive: u64) -> Receipt {
@@ -24,6 +24,8 @@ async fn receipt(sqs_id: &str, handle: &str, receive: u64) -> Receipt {
         hidden_until: Instant::now() + Duration::from_secs(30),
         receive,
         ticket: Budget::new(100, 1_000_000).reserve(1).await.ticket(1),
+        traceparent: None,
+        span: None,
     }
 }
 

@@ -58,7 +58,6 @@ impl Reason {
 pub(crate) struct Poisoned {
     pub(crate) receipt: Receipt,
     pub(crate) reason: Reason,
-    pub(crate) traceparent: Option<String>,
 }
 
 /// How long a message stays hidden that was received so often.
@@ -72,9 +71,10 @@ pub(crate) fn isolate<A: Aws>(aws: &Arc<A>, tasks: &TaskTracker, messages: Vec<P
         return;
     }
     let mut changes = Vec::with_capacity(messages.len());
-    for message in messages {
+    for mut message in messages {
         let hidden = hidden_for(message.receipt.receives);
-        events::poison(&message.receipt, message.reason, message.traceparent.as_deref(), hidden);
+        events::poison(&message.receipt, message.reason, hidden);
+        message.receipt.end_span(Some(message.reason.as_str()));
         changes.push((message.receipt, hidden));
     }
     let aws = aws.clone();

@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use aws_sdk_sqs::types::Message;
 use futures_util::FutureExt as _;
@@ -10,6 +11,7 @@ use tenancy::arn::QueueArn;
 use tenancy::aws::Fault;
 use tenancy::message::received::Received;
 use tenancy::tenant::Environment;
+use tenancy::trace::{Call, Parent, Span, Tracer};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -40,6 +42,7 @@ pub(crate) struct Poller<A> {
     pub(crate) poison_tasks: TaskTracker,
     pub(crate) stopping: CancellationToken,
     pub(crate) gauges: Arc<Gauges>,
+    pub(crate) tracer: Tracer,
     /// How many receives there have been.
     pub(crate) receives: AtomicU64,
 }
@@ -82,7 +85,7 @@ impl<A: Aws> Poller<A> {
         match answer.unwrap_or_else(|_| Err(Failure::timeout(self.limits.receive))) {
             Ok(messages) => {
                 let brought = messages.len();
-                self.take_in(messages, &queue, reservation);
+                self.take_in(messages, &queue, reservation, asked);
                 let waited = asked.elapsed() * 2 >= self.limits.ask.wait && !self.limits.ask.wait.is_zero();
                 Ok(if brought > 0 || waited {
                     Ended::Brought(brought, self.limits.ask.most)
@@ -100,11 +103,12 @@ impl<A: Aws> Poller<A> {
     }
 
     /// Passes on what can be stored and isolates what cannot.
-    fn take_in(&self, messages: Vec<Message>, queue: &Arc<QueueArn>, mut reservation: Reservation) {
+    fn take_in(&self, messages: Vec<Message>, queue: &Arc<QueueArn>, mut reservation: Reservation, asked: Instant) {
         let receive = self.receives.fetch_add(1, Ordering::Relaxed);
         let hidden_until = Instant::now() + self.limits.ask.visibility;
         let mut records = Vec::with_capacity(messages.len());
         let mut poisoned = Vec::new();
+        let mut traced = Vec::new();
         let (mut bytes, mut oldest, count) = (0, None::<i64>, messages.len());
         for message in messages {
             let received = Received::read(message, &self.environment);
@@ -117,6 +121,16 @@ impl<A: Aws> Poller<A> {
                 events::unreceipted();
                 continue;
             }
+            let parent = received.traceparent.as_deref();
+            let mut span = self.tracer.process(parent, queue.name(), &received.sqs_id);
+            if let Some(span) = &mut span {
+                traced.extend(parent.and_then(Parent::read));
+                if let Ok(event) = &received.event {
+                    span.set("tenant_plane.tenant_id", event.tenant.as_str().to_owned());
+                    span.set("tenant_plane.message_id", event.message_id.clone());
+                }
+            }
+            let parent = span.as_ref().map(Span::parent);
             let receipt = Receipt {
                 queue: queue.clone(),
                 handle: received.receipt_handle,
@@ -126,8 +140,10 @@ impl<A: Aws> Poller<A> {
                 hidden_until,
                 receive,
                 ticket: reservation.ticket(received.size),
+                traceparent: received.traceparent,
+                span,
             };
-            let record = received.event.map(|event| Record { event, sent_at: received.sent_at });
+            let record = received.event.map(|event| Record { event, sent_at: received.sent_at, parent });
             let reason = match record {
                 Ok(record) if record.size(&self.stamps) <= MAX_ITEM_BYTES => {
                     records.push((record, receipt));
@@ -136,7 +152,12 @@ impl<A: Aws> Poller<A> {
                 Ok(_) => Reason::TooLarge,
                 Err(rejection) => Reason::Rejected(rejection),
             };
-            poisoned.push(Poisoned { receipt, reason, traceparent: received.traceparent });
+            poisoned.push(Poisoned { receipt, reason });
+        }
+        if !traced.is_empty() {
+            let began = SystemTime::now().checked_sub(asked.elapsed());
+            let call = Call { operation: "receive", target: queue.name(), count, began };
+            drop(self.tracer.messaging_call(call, traced));
         }
         if count > 0 {
             reservation.learn(bytes);

@@ -166,7 +166,7 @@ impl<A: Aws> Writer<A> {
             let now = Instant::now();
             let left = state.desk.abandon(number, now);
             self.launch(state);
-            let left = left.into_iter().map(|receipt| Poisoned { receipt, reason: Reason::Broken, traceparent: None });
+            let left = left.into_iter().map(|receipt| Poisoned { receipt, reason: Reason::Broken });
             isolate(&self.aws, &self.poison_tasks, left.collect());
         } else {
             self.launch(state);
@@ -259,10 +259,10 @@ impl<A: Aws> Writer<A> {
         }
         if !done.is_empty() {
             events::stored(&done, stored.len());
+            done.iter_mut().for_each(|receipt| receipt.end_span(None));
             self.deleter.accept(done);
         }
-        let poisoned =
-            poisoned.into_iter().map(|receipt| Poisoned { receipt, reason: Reason::Refused, traceparent: None });
+        let poisoned = poisoned.into_iter().map(|receipt| Poisoned { receipt, reason: Reason::Refused });
         isolate(&self.aws, &self.poison_tasks, poisoned.collect());
     }
 

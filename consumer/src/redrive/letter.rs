@@ -55,7 +55,9 @@ impl Letter {
         let (sent_at, receives) = (received.sent_at, received.receives);
         let reason = match received.event {
             Err(rejection) => Some(Reason::Rejected(rejection)),
-            Ok(event) => (Record { event, sent_at }.size(stamps) > MAX_ITEM_BYTES).then_some(Reason::TooLarge),
+            Ok(event) => {
+                (Record { event, sent_at, parent: None }.size(stamps) > MAX_ITEM_BYTES).then_some(Reason::TooLarge)
+            }
         };
         Self {
             key: own_key(&attributes).unwrap_or(&received.sqs_id).to_owned(),

@@ -24,6 +24,19 @@ pub enum SendError {
     Refused,
 }
 
+impl SendError {
+    /// The error as a word for spans.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::TooLarge(_) => "too_large",
+            Self::Full => "full",
+            Self::Deadline => "deadline",
+            Self::Unavailable => "unavailable",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 impl From<SendError> for Problem {
     fn from(error: SendError) -> Self {
         match error {

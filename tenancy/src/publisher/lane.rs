@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::arn::QueueArn;
 use crate::message::outgoing::Outgoing;
 use crate::tenant::Environment;
+use crate::trace::Span;
 
 use super::{Limits, SendError};
 
@@ -46,6 +47,8 @@ pub(super) struct Pending {
     pub(super) deadline: Instant,
     pub(super) tell: oneshot::Sender<Result<(), SendError>>,
     pub(super) room: Room,
+    /// Its span, if its trace is taken: from here until SQS has it.
+    pub(super) span: Option<Span>,
     /// It goes in a call of its own, since a call with others was refused.
     pub(super) alone: bool,
     /// It was sent to a queue that is gone before.
@@ -55,6 +58,9 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn finish(self, outcome: Result<(), SendError>) {
         drop(self.room);
+        if let (Some(mut span), Err(error)) = (self.span, outcome) {
+            span.fail(error.as_str());
+        }
         let _ = self.tell.send(outcome);
     }
 }

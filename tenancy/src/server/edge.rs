@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use crate::config::Common;
 use crate::problem::Problem;
 use crate::registry::{Caller, Registry, Route};
+use crate::trace::Tracer;
 
 use super::headers;
 use super::health::Health;
@@ -28,6 +29,7 @@ struct Edge {
     seen: Seen,
     places: Semaphore,
     shed: metrics::Counter,
+    tracer: Tracer,
     longest: Duration,
 }
 
@@ -40,6 +42,7 @@ pub(super) fn wrap(routes: Router, service: &'static str, common: &Common, healt
         seen: Seen::new(service),
         places: Semaphore::new(common.max_requests),
         shed: metrics::counter!("http_shed_total", "because" => "requests"),
+        tracer: Tracer::of_process(),
         // A body may take REQUEST_TIMEOUT to arrive and the answer as long again; whatever takes longer than both is stuck.
         longest: common.request_timeout.get() * 2 + Duration::from_secs(1),
     });
@@ -49,7 +52,7 @@ pub(super) fn wrap(routes: Router, service: &'static str, common: &Common, healt
         .layer(middleware::from_fn_with_state(edge, rules))
 }
 
-async fn rules(State(edge): State<Arc<Edge>>, request: Request, next: Next) -> Response {
+async fn rules(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
     // The probe answers whatever headers a request has, also when everything else is shed.
     if request.uri().path() == edge.readiness {
         return next.run(request).await;
@@ -58,7 +61,11 @@ async fn rules(State(edge): State<Arc<Edge>>, request: Request, next: Next) -> R
     let route = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
     let http1 = request.version() < Version::HTTP_2;
+    let span = edge.tracer.serve(request.headers_mut(), &method, route.as_ref().map(MatchedPath::as_str));
     let mut response = admit(&edge, request, next).await;
+    if let Some(span) = span {
+        span.answer(response.status(), response.headers_mut());
+    }
     if http1 && edge.health.is_stopping() {
         // Whoever keeps connections open takes another one now, while there is time, and is not cut off by the end.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

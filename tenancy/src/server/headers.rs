@@ -6,6 +6,7 @@ use crate::message::id::IdempotencyKey;
 use crate::problem::Problem;
 use crate::registry::Caller;
 use crate::tenant::{TenantId, Tier};
+use crate::trace::Parent;
 
 /// Whose request it is. Header names are compared without regard to case, as HTTP has it; ids are not.
 pub const TENANT_ID: &str = "tenantid";
@@ -82,21 +83,7 @@ pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Pr
 #[must_use]
 pub fn traceparent(headers: &HeaderMap) -> Option<Box<str>> {
     let Values::One(text) = values(headers, TRACEPARENT) else { return None };
-    is_sampled(text).then(|| text.into())
-}
-
-/// Whether a text is a `traceparent` of version 00 with the sampled flag, by the W3C recommendation.
-#[must_use]
-pub fn is_sampled(text: &str) -> bool {
-    let hex = |part: &str, length: usize| {
-        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let not_zero = |part: &str| part.bytes().any(|byte| byte != b'0');
-    let parts: Vec<&str> = text.splitn(5, '-').collect();
-    let [version, trace, parent, flags] = parts[..] else { return false };
-    let well_formed =
-        version == "00" && hex(trace, 32) && not_zero(trace) && hex(parent, 16) && not_zero(parent) && hex(flags, 2);
-    well_formed && u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1)
+    Parent::read(text).filter(Parent::is_sampled).map(|_| text.into())
 }
 
 #[cfg(test)]

@@ -56,6 +56,12 @@ pub const COMMON: &[Metric] = &[
     .by(&[label("parameter", PARAMETERS), label("result", &["hit", "miss", "refresh"])]),
     Metric::counter("directory_calls_total", "calls", "Calls to SSM for parameters, of up to ten names each."),
     Metric::counter("directory_failed_calls_total", "calls", "Of these, the ones that failed."),
+    Metric::counter(
+        "trace_exports_total",
+        "calls",
+        "Batches of spans sent to the collector: taken, refused by it, or not answered. Always 0 without a collector.",
+    )
+    .by(&[label("result", &["ok", "refused", "failed"])]),
 ];
 
 /// What producer and payments have: sending to SQS.
