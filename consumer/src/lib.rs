@@ -4,12 +4,14 @@
 //! - `drain`: receiving, writing, deleting, and what can go wrong with each
 //! - `record`: a message as a row of the table
 //! - `read`: `GET /consumer/messages`
+//! - `depth`: how much waits in the queue
 //! - `liveness`, `events`, `metrics`: what can be seen from outside
 //! - `operator`: the commands beside the service, `redrive` (dead letters) and `purge` (a tenant that leaves)
 //!
 //! A 200 of the producer means that the event will be in the table, once. So nothing is deleted from the queue before its
 //! record is confirmed, and everything that can be delivered twice is written onto the same record.
 
+mod depth;
 mod drain;
 mod events;
 mod liveness;
@@ -33,6 +35,7 @@ use tenancy::registry::{Registry, Serves};
 use tenancy::server::{App, Scaffold, StartError, Stop};
 use tokio_util::sync::CancellationToken;
 
+use crate::depth::Depth;
 use crate::drain::Drainer;
 use crate::drain::calls::Calls;
 use crate::liveness::Liveness;
@@ -75,7 +78,9 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let table = read::Table::new(clients.dynamodb.clone(), directory.clone(), environment.clone());
     let parts = read::Parts { registry: registry.clone(), table, request_timeout: common.request_timeout.get() };
     let known = CancellationToken::new();
-    let when_known = known.clone();
+    let (when_known, depth_known) = (known.clone(), known.clone());
+    let every = settings.queue_depth_interval.get();
+    let depth = (!every.is_zero()).then(|| Depth::new(&clients, directory.clone(), environment.clone(), every));
     Scaffold::new(NAME, BUILD_VERSION, common, registry)
         .document(include_str!("../openapi.json"))
         .routes(read::router(parts, settings.record_reads))
@@ -96,6 +101,16 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
                 stop.deadline()
             };
             drainer.run(stopped).await;
+        })
+        .task("watching the queue's depth", move |stop: Stop| async move {
+            tokio::select! {
+                () = depth_known.cancelled() => {}
+                () = stop.signalled() => return,
+            }
+            match depth {
+                Some(depth) => depth.watch(stop).await,
+                None => stop.signalled().await,
+            }
         })
         .bind()
         .await

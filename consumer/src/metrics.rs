@@ -3,6 +3,8 @@
 use tenancy::telemetry::metric::{Metric, label};
 use tenancy::telemetry::table::FAULTS;
 
+use crate::depth::STATES;
+
 /// Why a message cannot be stored.
 const REASONS: &[&str] =
     &["no_tenant", "malformed_tenant", "foreign_tenant", "no_id", "too_large", "refused", "no_receipt_handle"];
@@ -63,6 +65,17 @@ pub const METRICS: &[Metric] = &[
         "consumer_messages_handed_back_total",
         "messages",
         "Messages handed back at the stop, not written.",
+    ),
+    Metric::gauge(
+        "consumer_queue_messages",
+        "messages",
+        "Messages in the queue as SQS counts them, about, every QUEUE_DEPTH_INTERVAL; NaN or absent while that is not known.",
+    )
+    .by(&[label("state", STATES)]),
+    Metric::gauge(
+        "consumer_dead_letters",
+        "messages",
+        "Messages in the dead-letter queue that the queue's redrive policy names; NaN or absent while that is not known.",
     ),
     Metric::gauge(
         "consumer_messages_in_flight",

@@ -44,6 +44,10 @@ pub struct Settings {
     #[arg(long, env, hide_env_values = true, default_value = "30s")]
     pub visibility_timeout: Span,
 
+    /// How often the depth of the queue and of its dead-letter queue is asked for, for the metrics; 0 is never. It is two calls of GetQueueAttributes.
+    #[arg(long, env, hide_env_values = true, default_value = "60s")]
+    pub queue_depth_interval: Span,
+
     /// After how many days a record expires, if the table has its time to live on expires_at [default: never].
     #[arg(long, env, hide_env_values = true, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub record_ttl_days: Option<u32>,
@@ -93,6 +97,11 @@ impl tenancy::config::Settings for Settings {
                 "MAX_IN_FLIGHT",
                 format!("must be at most 100000, not {}", self.max_in_flight),
             ));
+        }
+        let interval = self.queue_depth_interval.get();
+        if !interval.is_zero() && interval < Duration::from_secs(1) {
+            let reason = format!("must be 0 or at least 1s, not {}", self.queue_depth_interval);
+            return Err(ConfigError::new("QUEUE_DEPTH_INTERVAL", reason));
         }
         let visibility = self.visibility_timeout.get();
         if visibility.subsec_nanos() != 0 || visibility.is_zero() || visibility > LONGEST_VISIBILITY {

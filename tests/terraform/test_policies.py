@@ -46,6 +46,7 @@ def test_a_dedicated_tenants_roles_reach_that_tenants_resources_and_nothing_else
     assert policy(account, "consumer") == [
         statement("FindQueueAndTable", "ssm:GetParameters", both),
         statement("Drain", ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"], queue),
+        statement("Watch", "sqs:GetQueueAttributes", [f"{queue}-dlq", queue]),
         statement("Store", "dynamodb:BatchWriteItem", table),
     ]
     assert policy(account, "payments") == [

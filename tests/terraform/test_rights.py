@@ -83,6 +83,8 @@ def test_one_tenants_consumer_cannot_drain_or_store_for_another(signed_in, lab):
     sqs = signed_in("sqs", "svc-advanced", "consumer")
     assert not denied(lambda: sqs.receive_message(QueueUrl=queue_url(lab, "svc-advanced"), WaitTimeSeconds=0))
     assert denied(lambda: sqs.receive_message(QueueUrl=queue_url(lab, "svc-premium"), WaitTimeSeconds=0))
+    for other, may in (("svc-advanced", True), ("svc-advanced-dlq", True), ("svc-premium", False), ("svc-premium-dlq", False)):
+        assert denied(lambda other=other: sqs.get_queue_attributes(QueueUrl=queue_url(lab, other), AttributeNames=["All"])) is not may
     dynamodb = signed_in("dynamodb", "svc-advanced", "consumer")
     put = [{"PutRequest": {"Item": {"tenant_id": {"S": "svc-advanced"}, "message_id": {"S": "m"}}}}]
     assert denied(lambda: dynamodb.batch_write_item(RequestItems={"consumer-svc-premium": put}))

@@ -83,4 +83,7 @@ resource "aws_kms_grant" "pooled_producer" {
 locals {
   pooled_producer_role_arn = "arn:${local.partition}:iam::${local.account}:role/producer-role-${var.pool_id}"
   queue_arn                = var.enable_consumer ? aws_sqs_queue.consumer[0].arn : local.pool_queue_arn
+
+  # Of a dedicated consumer's own queue; without one nobody asks for it.
+  dead_letter_arn = var.enable_consumer ? aws_sqs_queue.dead_letter[0].arn : local.pool_queue_arn
 }

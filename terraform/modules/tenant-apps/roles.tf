@@ -77,6 +77,13 @@ data "aws_iam_policy_document" "consumer" {
     resources = [local.queue_arn]
   }
 
+  # How much waits and how much was set aside, for the metrics.
+  statement {
+    sid       = "Watch"
+    actions   = ["sqs:GetQueueAttributes"]
+    resources = [local.queue_arn, local.dead_letter_arn]
+  }
+
   statement {
     sid       = "Store"
     actions   = concat(["dynamodb:BatchWriteItem"], var.record_reads ? ["dynamodb:Query"] : [])

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tests::scripted::{Fault, Op};
 use tests::service::{Kind, Launch, Service};
 
-use super::{QUEUE, TABLE, acme};
+use super::{DEAD, QUEUE, TABLE, acme};
 
 /// The value of a series, its labels in the order they are shown.
 async fn value(service: &Service, series: &str) -> Option<f64> {
@@ -101,4 +101,53 @@ async fn ids_that_nobody_knows_make_no_series() {
     let new: Vec<String> = series(&after).into_iter().filter(|name| !series(&before).contains(name)).collect();
     assert_eq!(new, Vec::<String>::new());
     assert!(!after.contains("tenant1"), "{after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_depth_of_the_queue_and_of_its_dead_letter_queue_shows() {
+    let aws = acme();
+    aws.on(Op::BatchWriteItem).always().fail(Fault::InternalError);
+    for id in ["m-1", "m-2", "m-3"] {
+        aws.put_message(DEAD, "{}", &[("tenant_id", "acme"), ("message_id", id)]);
+    }
+    aws.put_message(QUEUE, "{}", &[("tenant_id", "acme"), ("message_id", "m-4")]);
+    let consumer = Launch::new(Kind::Consumer, &aws, "acme").set("QUEUE_DEPTH_INTERVAL", "1s").start().await;
+    until(&consumer, "consumer_dead_letters", |letters| letters == 3.0).await;
+    until(&consumer, "consumer_queue_messages{state=\"in_flight\"}", |messages| messages == 1.0).await;
+    assert_eq!(value(&consumer, "consumer_queue_messages{state=\"visible\"}").await, Some(0.0));
+    aws.behave();
+    until(&consumer, "consumer_queue_messages{state=\"in_flight\"}", |messages| messages == 0.0).await;
+    // What was known and is not any more is no number, rather than an old one.
+    aws.on(Op::GetQueueAttributes).always().fail(Fault::Unavailable);
+    until(&consumer, "consumer_dead_letters", f64::is_nan).await;
+    assert!(value(&consumer, "consumer_queue_messages{state=\"visible\"}").await.is_some_and(f64::is_nan));
+    aws.behave();
+    until(&consumer, "consumer_dead_letters", |letters| letters == 3.0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_without_the_right_to_the_depth_drains_all_the_same_and_says_so_once() {
+    let aws = acme();
+    aws.on(Op::GetQueueAttributes).always().fail(Fault::AccessDenied);
+    let consumer = Launch::new(Kind::Consumer, &aws, "acme").set("QUEUE_DEPTH_INTERVAL", "1s").start().await;
+    aws.put_message(QUEUE, "{}", &[("tenant_id", "acme"), ("message_id", "m-1")]);
+    aws.wait_until("the record", |aws| aws.row_count(TABLE) == 1).await;
+    consumer.process.line("that the depth is not known", |line| line.contains("depth of the queue is not known")).await;
+    assert_eq!(value(&consumer, "consumer_queue_messages{state=\"visible\"}").await, None);
+    assert_eq!(value(&consumer, "consumer_dead_letters").await, None);
+    assert_eq!(aws.count(Op::GetQueueAttributes), 1, "after a refusal it waits ten intervals");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_an_interval_nobody_asks_for_the_depth() {
+    let aws = acme();
+    let mut consumer = Launch::new(Kind::Consumer, &aws, "acme").set("QUEUE_DEPTH_INTERVAL", "0").start().await;
+    aws.put_message(QUEUE, "{}", &[("tenant_id", "acme"), ("message_id", "m-1")]);
+    aws.wait_until("the record", |aws| aws.row_count(TABLE) == 1).await;
+    assert_eq!(consumer.stop().await.0, Some(0));
+    assert_eq!(aws.count(Op::GetQueueAttributes), 0);
+    let mut refused = Launch::new(Kind::Consumer, &aws, "acme").set("QUEUE_DEPTH_INTERVAL", "500ms").process();
+    assert_eq!(refused.ended().await.0, Some(2));
+    let said = "consumer: QUEUE_DEPTH_INTERVAL: must be 0 or at least 1s, not 500ms";
+    refused.line("what is wrong", |line| line == said).await;
 }
