@@ -27,6 +27,15 @@ OTEL_RESOURCE_ATTRIBUTES refers to them.
   value: {{ printf "%ds" (int $app.shutdown.drainDelaySeconds) | quote }}
 - name: SHUTDOWN_TIMEOUT
   value: {{ printf "%ds" (int $app.shutdown.timeoutSeconds) | quote }}
+{{- $otlp := default dict (dig "otlp" nil (default dict .root.Values.telemetry)) }}
+{{- with $otlp.endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ . | quote }}
+- name: OTEL_TRACES_SAMPLER
+  value: "parentbased_traceidratio"
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ include "tenant.text" (dict "value" (ternary 0.05 $otlp.samplerRatio (kindIs "invalid" $otlp.samplerRatio)) "whole" false "name" "telemetry.otlp.samplerRatio") | quote }}
+{{- end }}
 {{- with .root.Values.awsRegion }}
 - name: AWS_REGION
   value: {{ . | quote }}

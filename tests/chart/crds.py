@@ -35,6 +35,18 @@ POD_MONITOR = record({
     },
 }, {"podTargetLabels": {"type": "array", "items": NAME}})
 
+PROMETHEUS_RULE = record({
+    "groups": {
+        "type": "array", "minItems": 1, "items": record({
+            "name": NAME,
+            "rules": {
+                "type": "array", "minItems": 1,
+                "items": record({"alert": NAME, "expr": NAME, "labels": STRINGS, "annotations": STRINGS}, {"for": DURATION}),
+            },
+        }),
+    },
+})
+
 COUNT = {"type": "integer", "minimum": 0}
 SCALED_OBJECT = record({
     "scaleTargetRef": record({"apiVersion": {"const": "apps/v1"}, "kind": {"const": "Deployment"}, "name": NAME}),
@@ -50,6 +62,7 @@ SCALED_OBJECT = record({
 KINDS = {
     ("infra.contrib.fluxcd.io/v1alpha2", "Terraform"): TERRAFORM,
     ("monitoring.coreos.com/v1", "PodMonitor"): POD_MONITOR,
+    ("monitoring.coreos.com/v1", "PrometheusRule"): PROMETHEUS_RULE,
     ("keda.sh/v1alpha1", "ScaledObject"): SCALED_OBJECT,
 }
 
