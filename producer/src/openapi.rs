@@ -47,5 +47,8 @@ struct Own;
 #[test]
 fn the_openapi_document_is_what_the_handlers_say() {
     let summary = "Takes events over HTTP and publishes each to the queue of its tenant.";
-    tests::openapi::hold(NAME, &tests::openapi::document(NAME, summary, BUILD_VERSION, Own::openapi()));
+    let mut document = tests::openapi::document(NAME, summary, BUILD_VERSION, Own::openapi());
+    // An empty body is an event of its own. As an `Option` it would be described as JSON's null besides.
+    document["paths"]["/producer"]["post"]["requestBody"]["required"] = false.into();
+    tests::openapi::hold(NAME, &document);
 }

@@ -66,7 +66,7 @@ pub(crate) fn router(parts: Parts) -> Router {
     description = "Any JSON value, kept byte for byte. An empty body is `{\"event\":\"Event raised!\"}`. Answered when SQS has the \
                    event; its record will have the sort key `message_id`.",
     params(ForTenant, MaybeKey, Traced),
-    request_body(content = Option<Event>, description = "At most `MAX_MESSAGE_BYTES` (262,144) with the attributes, about 150 bytes."),
+    request_body(content = Event, description = "At most `MAX_MESSAGE_BYTES` (262,144) with the attributes, about 150 bytes."),
     responses((status = 200, description = "SQS has the event.", body = Taken), EventProblems),
 ))]
 pub(crate) async fn post_event(

@@ -14,6 +14,10 @@ def way(page):
     return page.locator("#way")
 
 
+def event(page):
+    return page.get_by_role("textbox", name=re.compile("^Event"))
+
+
 def cell(page, tenant, label):
     row = page.locator("#tenants tr", has=page.get_by_role("rowheader", name=tenant, exact=True))
     return row.locator(f'td[data-label="{label}"]')
@@ -36,7 +40,7 @@ def test_the_page_is_complete_as_it_comes_and_asks_nobody_else(sandbox, context)
 def test_an_event_is_seen_on_its_way_to_its_record(sandbox, context):
     page, seen = open_page(context, sandbox.url)
     page.get_by_label("As tenant").select_option("tenant-2")
-    page.get_by_label("Event").fill('{"order": 4711}')
+    event(page).fill('{"order": 4711}')
     page.get_by_role("button", name="Post event").click()
     expect(way(page).locator(".step.done")).to_have_count(3)
     expect(way(page).locator(".step b")).to_have_text(["Posted", "In the queue", "Stored"])
@@ -56,12 +60,12 @@ def test_everything_can_be_done_by_keyboard_and_where_one_is_can_be_seen(sandbox
     page, _ = open_page(context, sandbox.url)
     focus = "() => document.activeElement.id || document.activeElement.textContent.trim()"
     visited = []
-    for _ in range(8):
+    for _ in range(7):
         page.keyboard.press("Tab")
         visited.append(page.evaluate(focus))
         outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth")
         assert outline == "solid3px", visited
-    assert visited == ["Skip to posting an event", "tenant", "event", "key", "send", "unstorable", "As a command", "Skip to posting an event"][:7] + visited[7:]
+    assert visited == ["Skip to posting an event", "tenant", "event", "key", "send", "unstorable", "As a command"]
     page.get_by_label("As tenant").focus()
     page.keyboard.type("tenant-3")
     page.keyboard.press("Tab")
@@ -75,13 +79,13 @@ def test_everything_can_be_done_by_keyboard_and_where_one_is_can_be_seen(sandbox
 def test_hostile_text_stays_text(sandbox, context):
     page, seen = open_page(context, sandbox.url)
     hostile = "</script><script>window.taken = 1</script><img src=x onerror='window.taken = 1'>"
-    page.get_by_label("Event").fill(json.dumps({"name": hostile}))
+    event(page).fill(json.dumps({"name": hostile}))
     page.get_by_role("button", name="Post event").click()
     expect(way(page).locator(".record")).to_contain_text("<img src=x onerror=")
-    page.get_by_label("Event").fill(hostile)
+    event(page).fill(hostile)
     page.get_by_role("button", name="Post event").click()
     expect(way(page)).to_contain_text("Answer 400")
-    # A message of another sender, with markup for its id.
+    # It is among the records that the page comes with, too.
     page.reload()
     assert page.evaluate("() => window.taken") is None
     assert page.locator("main img, main script").count() == 0
@@ -90,7 +94,7 @@ def test_hostile_text_stays_text(sandbox, context):
 
 def test_what_the_service_refuses_is_shown_with_its_reason(sandbox, context):
     page, _ = open_page(context, sandbox.url)
-    page.get_by_label("Event").fill('{"order": }')
+    event(page).fill('{"order": }')
     page.get_by_role("button", name="Post event").click()
     expect(way(page).locator(".step.failed")).to_contain_text("not taken: 400")
     problem = json.loads(way(page).locator("pre").inner_text())

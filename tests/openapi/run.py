@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SANDBOX = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "sandbox"
 SERVICES = ("producer", "consumer", "payments")
-EXAMPLES = "40"
+EXAMPLES = "30"
 
 
 def start():
