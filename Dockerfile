@@ -43,7 +43,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     && [ -n "$SERVICE" ] || { echo "give --build-arg SERVICE=producer, consumer or payments" >&2; exit 1; } \
     && rustup target add "$triple" \
     && cargo build --release --locked --target "$triple" --package "$SERVICE" --bin "$SERVICE" \
-    && install -D -m 0755 "target/$triple/release/$SERVICE" /out/service
+    && install -D -m 0755 "target/$triple/release/$SERVICE" /out/service \
+    && cargo tree --locked --target "$triple" --package "$SERVICE" --edges normal,no-proc-macro --prefix none --format '{p}|{l}' >/out/crates
 
 FROM scratch AS prebuilt
 ARG SERVICE
@@ -51,8 +52,13 @@ ARG TARGETOS
 ARG TARGETARCH
 # Without a name this would be the whole folder.
 COPY .cache/images/${TARGETOS}-${TARGETARCH}/${SERVICE:-no-SERVICE-was-given} /out/service
+COPY .cache/images/${TARGETOS}-${TARGETARCH}/${SERVICE}.crates /out/crates
 
 FROM ${BINARIES} AS binaries
+
+# Not part of the image: the crates that are linked into the binary, for its list of contents (`--target crates`).
+FROM scratch AS crates
+COPY --from=binaries /out/crates /crates
 
 FROM ${BASE}
 ARG SERVICE

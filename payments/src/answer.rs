@@ -1,6 +1,7 @@
 //! What a client is told.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use tenancy::message::id::hyphenated;
 use uuid::Uuid;
 
 /// The answer to a payment: it is claimed and its event is in the queue. The same however often it is asked for.
@@ -42,8 +43,4 @@ pub(crate) enum State {
     Requested,
     /// The record of its event exists.
     Recorded,
-}
-
-fn hyphenated<S: Serializer>(id: &Uuid, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
 }

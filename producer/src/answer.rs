@@ -3,8 +3,9 @@
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
+use tenancy::message::id::hyphenated;
 use tenancy::problem::Problem;
 use uuid::Uuid;
 
@@ -81,10 +82,6 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize, capacity: usize) -
 #[cfg(test)]
 fn problem() -> utoipa::openapi::Ref {
     utoipa::openapi::Ref::from_schema_name("Problem")
-}
-
-fn hyphenated<S: Serializer>(id: &Uuid, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = ("producer", "consumer", "payments")
+# What is linked into a binary, as `cargo tree` tells it, and the lock file that it was built by.
+CRATES = """\
+{service} v0.1.0 (/src/{service})|Apache-2.0
+tenancy v0.1.0 (/src/tenancy)|Apache-2.0
+bytes v1.10.0|MIT
+bytes v1.10.0|MIT (*)
+only-on-{platform} v1.0.0|MIT/Apache-2.0
+"""
+LOCK = f"""\
+version = 4
+
+[[package]]
+name = "bytes"
+version = "1.10.0"
+source = "registry+https://example.com/index"
+checksum = "{"ab" * 32}"
+
+[[package]]
+name = "tenancy"
+version = "0.1.0"
+"""
 
 
 def run(*command: str, cwd: Path | None = None, env: dict | None = None) -> str:
@@ -38,11 +59,12 @@ class Checkout:
         for crate in (*SERVICES, "tenancy"):
             self.write(f"{crate}/Cargo.toml", f'[package]\nname = "{crate}"\n')
         self.write("Cargo.toml", "[workspace]\n")
-        self.write("Cargo.lock", "version = 4\n")
+        self.write("Cargo.lock", LOCK)
         # The stage with ready-made binaries takes these; ignored by git as in a developer's tree.
         for platform in ("linux-amd64", "linux-arm64"):
             for service in SERVICES:
                 self.write(f".cache/images/{platform}/{service}", f"{service} for {platform}\n")
+                self.write(f".cache/images/{platform}/{service}.crates", CRATES.format(service=service, platform=platform))
 
     def git(self, *arguments: str, env: dict | None = None) -> str:
         """A git command in the work tree."""

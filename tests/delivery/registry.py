@@ -73,7 +73,11 @@ class Registry:
         self.log.close()
 
     def tags(self, repository: str) -> list[str]:
-        """The repository's tags in order of name; none when nothing was ever pushed."""
+        """The tags of the repository's images in order of name; none when nothing was ever pushed."""
+        return [tag for tag in self.all_tags(repository) if not tag.startswith("sbom-")]
+
+    def all_tags(self, repository: str) -> list[str]:
+        """The repository's tags, the lists of contents among them."""
         try:
             with urllib.request.urlopen(f"http://{self.host}/v2/{repository}/tags/list", timeout=10) as answer:
                 return sorted(json.load(answer)["tags"] or [])

@@ -75,27 +75,9 @@ def test_copying_twice_changes_nothing(aws):
     assert items(aws, OWN, "acme") == before
 
 
-def test_purging_takes_all_of_the_tenant_and_nothing_of_another(aws):
-    fill(aws, POOL, "acme", 30)
-    fill(aws, POOL, "acme-2", 2)
-    done = records("purge", POOL, "acme", "--yes")
-    assert (done.returncode, done.stdout) == (0, f"deleted 31 records of acme from {POOL}\n"), done.stderr
-    assert items(aws, POOL, "acme") == []
-    assert len(items(aws, POOL, "acme-2")) == 3
-
-
-def test_purging_asks_for_a_yes(aws):
-    fill(aws, POOL, "acme", 1)
-    done = records("purge", POOL, "acme")
-    assert done.returncode == 1
-    assert "add --yes" in done.stderr
-    assert len(items(aws, POOL, "acme")) == 2
-
-
 def test_a_tenant_without_records_is_no_error(aws):
     assert records("count", POOL, "acme").stdout == "0\n"
     assert records("copy", POOL, OWN, "acme").returncode == 0
-    assert records("purge", POOL, "acme", "--yes").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -104,7 +86,7 @@ def test_a_tenant_without_records_is_no_error(aws):
         (["copy", POOL, POOL, "acme"], 1, "both tables"),
         (["count", POOL, "Acme"], 1, "no tenant id"),
         (["count", "consumer-pool-9", "acme"], 1, "cannot read consumer-pool-9"),
-        (["purge", POOL, "acme", "--no"], 2, "usage"),
+        (["purge", POOL, "acme", "--yes"], 2, "usage"),
         (["move"], 2, "usage"),
     ],
 )

@@ -38,7 +38,7 @@ def test_actionlint_and_shellcheck_have_nothing_to_say_about_the_workflows():
 SCRIPT_FILES = [
     *SCRIPTS.iterdir(),
     *(p for p in (ROOT / "gitops").iterdir() if p.is_file()),
-    *(ROOT / "tools" / name for name in ("delivery", "image-base", "images", "move-messages", "tenant-records", "with-docker")),
+    *(ROOT / "tools" / name for name in ("delivery", "image-base", "images", "move-messages", "sbom", "supply", "tenant-records", "with-docker")),
 ]
 
 

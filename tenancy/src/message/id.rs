@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serializer;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -29,6 +30,14 @@ pub fn unique() -> Uuid {
 pub fn of_key(service: &str, tenant: &crate::tenant::TenantId, key: &IdempotencyKey, index: usize) -> Uuid {
     let name = format!("{service}\0{tenant}\0{key}\0{index}");
     Uuid::new_v5(&NAMESPACE, name.as_bytes())
+}
+
+/// Writes an id as answers have it, without a copy on the way: for serde's `serialize_with`.
+///
+/// # Errors
+/// The serializer's.
+pub fn hyphenated<S: Serializer>(id: &Uuid, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
 }
 
 /// Whether a message from the queue may be stored under this text: 1 to 1,024 bytes, and not a payment's claim.

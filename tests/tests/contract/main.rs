@@ -6,6 +6,7 @@
 
 mod events;
 mod older;
+mod operations;
 mod payments;
 mod plane;
 mod reading;
@@ -47,6 +48,9 @@ fn cases() -> Vec<Case> {
             a_message_of_an_older_producer_is_stored_under_its_sqs_id,
             an_older_consumer_finds_what_it_reads_in_our_messages,
             what_cannot_be_stored_goes_to_the_dead_letter_queue_and_its_neighbours_are_stored;
+        operations:
+            dead_letters_are_listed_and_sent_back_and_become_one_record_each,
+            the_records_of_a_tenant_that_left_are_deleted_and_no_neighbour_s;
         payments:
             a_payment_is_requested_then_recorded_and_its_key_stands_for_it,
             a_payment_that_is_not_one_is_refused_with_the_reason;

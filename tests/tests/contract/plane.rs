@@ -67,6 +67,11 @@ impl Plane {
         };
         let clients = Connect::with_keys(REGION, &endpoint, "AKIATEST", "secret").clients();
         let layout = Layout::new(Roster::new(&[]).unwrap(), REGION);
+        // The first call of each service loads it, which on a busy machine takes longer than a call may.
+        eventually("an answer of SSM", || async { clients.ssm.get_parameters().names("/none").send().await.ok() })
+            .await;
+        eventually("an answer of SQS", || async { clients.sqs.list_queues().send().await.ok() }).await;
+        eventually("an answer of DynamoDB", || async { clients.dynamodb.list_tables().send().await.ok() }).await;
         provision(&layout, &clients).await.unwrap();
         let mut services = HashMap::new();
         for deployment in layout.deployments() {
