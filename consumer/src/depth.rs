@@ -37,9 +37,10 @@ pub(crate) struct Depth {
 
 /// Where the redrive policy sends messages.
 #[derive(serde::Deserialize)]
-struct Redrive {
+pub(crate) struct Redrive {
+    /// The ARN of the dead-letter queue.
     #[serde(rename = "deadLetterTargetArn")]
-    target: String,
+    pub(crate) target: String,
 }
 
 impl Depth {

@@ -15,13 +15,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_sqs::types::QueueAttributeName;
-use serde::Deserialize;
 use tenancy::arn::QueueArn;
 use tenancy::aws::Clients;
 use tenancy::directory::Directory;
 use tenancy::tenant::Environment;
 use tokio_util::sync::CancellationToken;
 
+use crate::depth::Redrive as Policy;
 use crate::drain::calls::{Calls, failure};
 use crate::operator::calls::{persist, queue};
 use crate::operator::cli::{Action, Redrive, Which};
@@ -111,12 +111,6 @@ impl<'a> Desk<'a> {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RedrivePolicy {
-    dead_letter_target_arn: String,
-}
-
 /// The dead-letter queue that the queue's redrive policy names.
 async fn dead_letter_queue(
     clients: &Clients,
@@ -132,8 +126,8 @@ async fn dead_letter_queue(
     };
     let unusable =
         |why: String| Stop::Failed(format!("the redrive policy of {queue} cannot be used ({why}): {policy}"));
-    let read: RedrivePolicy = serde_json::from_str(&policy).map_err(|error| unusable(error.to_string()))?;
-    read.dead_letter_target_arn.parse().map_err(|error| unusable(format!("its target is {error}")))
+    let read: Policy = serde_json::from_str(&policy).map_err(|error| unusable(error.to_string()))?;
+    read.target.parse().map_err(|error| unusable(format!("its target is {error}")))
 }
 
 /// Attributes of a queue, by name.
