@@ -6,12 +6,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use tenancy::config::Traces;
+use tenancy::trace;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::plane::roster::{Roster, Tenant};
 use crate::plane::{Options, Plane};
 use crate::{report, trial};
+
+/// How long the last spans may take to reach a collector.
+const FLUSH: Duration = Duration::from_secs(3);
 
 /// The whole tenant plane on this machine: an embedded AWS, a pool, tenants of each tier, and a front door that routes by the
 /// header TenantID as the load balancer does. It posts an event for each tenant, shows the records, and stays up.
@@ -47,6 +52,10 @@ pub struct Arguments {
     /// How long an event may take to become a record, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     patience: u64,
+
+    /// Where the spans of all services go.
+    #[command(flatten)]
+    traces: Traces,
 }
 
 fn region(text: &str) -> Result<String, String> {
@@ -71,6 +80,11 @@ pub async fn run(arguments: Arguments) -> ExitCode {
         aws_port: arguments.aws_port,
         data: arguments.data.clone(),
     };
+    let version = env!("CARGO_PKG_VERSION");
+    let traced = arguments.traces.check();
+    if let Err(error) = traced.and_then(|()| trace::install("sandbox", version, "sandbox", &arguments.traces)) {
+        return fail(&error.to_string());
+    }
     let plane = tokio::select! {
         started = Plane::start(options) => match started {
             Ok(plane) => plane,
@@ -99,7 +113,10 @@ pub async fn run(arguments: Arguments) -> ExitCode {
         None => {}
     }
     tokio::select! {
-        () = plane.stop() => status,
+        () = async {
+            plane.stop().await;
+            trace::flush(FLUSH).await;
+        } => status,
         // A second signal does not wait for anything.
         () = stop.told() => ExitCode::FAILURE,
     }

@@ -292,7 +292,7 @@ impl Common {
         }
         self.auth.identity()?;
         self.share.shares()?;
-        self.traces.check(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))?;
+        self.traces.check()?;
         crate::telemetry::check_filter(&self.rust_log).map_err(|reason| ConfigError::new("RUST_LOG", reason))
     }
 }

@@ -76,7 +76,8 @@ where
     if let Err(error) = telemetry::install(common) {
         return say(name, &error, 1);
     }
-    if let Err(error) = trace::install(name, &common.version(build_version), common) {
+    let (version, environment) = (common.version(build_version), common.environment.as_str());
+    if let Err(error) = trace::install(name, &version, environment, &common.traces) {
         return say(name, &error, WRONG_SETTINGS);
     }
     let (signal, shutdown_timeout) = (shutdown.clone(), common.shutdown_timeout.get());

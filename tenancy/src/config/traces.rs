@@ -114,11 +114,15 @@ impl Ratio {
 }
 
 impl Traces {
-    /// Refuses values that contradict each other, and a protocol that is not spoken, read by `variable`.
+    /// Refuses values that contradict each other, and a protocol in the environment that is not spoken.
     ///
     /// # Errors
     /// The first contradiction.
-    pub fn check(&self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_with(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn check_with(&self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
         let ratio =
             matches!(self.otel_traces_sampler, SamplerName::TraceIdRatio | SamplerName::ParentBasedTraceIdRatio);
         if self.otel_traces_sampler_arg.is_some() && !ratio {
@@ -177,14 +181,14 @@ mod tests {
     #[test]
     fn a_share_without_its_sampler_and_another_protocol_are_refused() {
         let none = |_: &str| None;
-        assert!(traces(SamplerName::TraceIdRatio, Some(Ratio::ALL)).check(none).is_ok());
+        assert!(traces(SamplerName::TraceIdRatio, Some(Ratio::ALL)).check_with(none).is_ok());
         assert_eq!(
-            traces(SamplerName::AlwaysOn, Some(Ratio::ALL)).check(none).unwrap_err().to_string(),
+            traces(SamplerName::AlwaysOn, Some(Ratio::ALL)).check_with(none).unwrap_err().to_string(),
             "OTEL_TRACES_SAMPLER_ARG: has a meaning with OTEL_TRACES_SAMPLER=traceidratio or parentbased_traceidratio only"
         );
         let grpc = |name: &str| (name == "OTEL_EXPORTER_OTLP_PROTOCOL").then(|| "grpc".to_owned());
         assert_eq!(
-            traces(SamplerName::AlwaysOn, None).check(grpc).unwrap_err().to_string(),
+            traces(SamplerName::AlwaysOn, None).check_with(grpc).unwrap_err().to_string(),
             "OTEL_EXPORTER_OTLP_PROTOCOL: invalid value \"grpc\": spans go out as http/protobuf (a collector's port 4318)"
         );
     }

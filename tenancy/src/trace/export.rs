@@ -23,7 +23,7 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{Sampler as Every, SdkTracerProvider};
 use tokio::runtime::Handle;
 
-use crate::config::{Common, ConfigError};
+use crate::config::{ConfigError, Traces};
 
 use super::{Sampler, Tracer};
 
@@ -49,8 +49,8 @@ pub(super) fn tracer() -> Tracer {
 ///
 /// # Errors
 /// A variable of OpenTelemetry's that cannot be used.
-pub fn install(name: &str, version: &str, common: &Common) -> Result<(), ConfigError> {
-    let Some(collector) = &common.traces.otel_exporter_otlp_endpoint else { return Ok(()) };
+pub fn install(name: &str, version: &str, environment: &str, settings: &Traces) -> Result<(), ConfigError> {
+    let Some(collector) = &settings.otel_exporter_otlp_endpoint else { return Ok(()) };
     let exporter = SpanExporter::builder()
         .with_http()
         .with_http_client(Client::new(Handle::current()))
@@ -61,22 +61,18 @@ pub fn install(name: &str, version: &str, common: &Common) -> Result<(), ConfigE
         // Which traces are taken is decided before a span is made.
         .with_sampler(Every::AlwaysOn)
         .with_batch_exporter(exporter)
-        .with_resource(resource(name, version, common))
+        .with_resource(resource(name, version, environment))
         .build();
-    let _ = PROVIDER.set((provider, Sampler::new(&common.traces)));
+    let _ = PROVIDER.set((provider, Sampler::new(settings)));
     Ok(())
 }
 
 /// What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say of the process, and what they leave out.
-fn resource(name: &str, version: &str, common: &Common) -> Resource {
+fn resource(name: &str, version: &str, environment: &str) -> Resource {
     let given = Resource::builder().build();
     let missing =
         |key: &'static str| given.get(&Key::new(key)).is_none_or(|value| value.as_str().starts_with("unknown_service"));
-    let own = [
-        ("service.name", name),
-        ("service.version", version),
-        ("deployment.environment.name", common.environment.as_str()),
-    ];
+    let own = [("service.name", name), ("service.version", version), ("deployment.environment.name", environment)];
     let own = own.into_iter().filter(|(key, _)| missing(key));
     Resource::builder().with_attributes(own.map(|(key, value)| KeyValue::new(key, value.to_owned()))).build()
 }

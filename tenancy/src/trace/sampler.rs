@@ -36,7 +36,7 @@ impl Sampler {
         }
         let [.., a, b, c, d, e, f, g, h] = parent.trace.to_bytes();
         let place = u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 1;
-        self.share >= 1.0 || (place as f64) < self.share * (1u64 << 63) as f64
+        self.share >= 1.0 || place < (self.share * (1u64 << 63) as f64) as u64
     }
 }
 
