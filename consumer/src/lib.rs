@@ -83,7 +83,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let depth = (!every.is_zero()).then(|| Depth::new(&clients, directory.clone(), environment.clone(), every));
     Scaffold::new(NAME, BUILD_VERSION, common, registry)
         .document(include_str!("../openapi.json"))
-        .routes(read::router(parts, settings.record_reads))
+        .routes(read::router(parts, settings.can_be_read()))
         .ready_when(async move {
             until_found(|| directory.resources(&environment)).await;
             known.cancel();

@@ -25,7 +25,6 @@ use tenancy::server::Served;
 
 #[cfg(test)]
 use crate::openapi::{ListProblems, Record};
-use crate::settings::RecordReads;
 pub(crate) use records::Table;
 use records::page;
 
@@ -52,13 +51,11 @@ impl FromRef<Reads> for Registry {
 }
 
 /// The route, ready to serve. Where reading is off it is not there at all, and answers as any path that is not.
-pub(crate) fn router(parts: Parts, reads: RecordReads) -> Router {
-    match reads {
-        RecordReads::On => {
-            Router::new().route("/consumer/messages", get(get_messages)).with_state(Reads(Arc::new(parts)))
-        }
-        RecordReads::Off => Router::new(),
+pub(crate) fn router(parts: Parts, can_be_read: bool) -> Router {
+    if !can_be_read {
+        return Router::new();
     }
+    Router::new().route("/consumer/messages", get(get_messages)).with_state(Reads(Arc::new(parts)))
 }
 
 #[derive(Debug, Deserialize)]

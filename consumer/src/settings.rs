@@ -52,7 +52,7 @@ pub struct Settings {
     #[arg(long, env, hide_env_values = true, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub record_ttl_days: Option<u32>,
 
-    /// Whether what is stored can be read (GET /consumer/messages, GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known.
+    /// Whether what is stored can be read (GET /consumer/messages, GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known. With AUTH_ISSUER it is on.
     #[arg(long, env, hide_env_values = true, default_value = "off")]
     pub record_reads: RecordReads,
 }
@@ -67,6 +67,11 @@ pub enum RecordReads {
 }
 
 impl Settings {
+    /// Whether the route that reads records is there: asked for, or whoever calls has proved who they are.
+    pub(crate) fn can_be_read(&self) -> bool {
+        self.record_reads == RecordReads::On || self.common.auth.is_on()
+    }
+
     pub(crate) fn limits(&self) -> Limits {
         let (visibility, shutdown) = (self.visibility_timeout.get(), self.common.shutdown_timeout.get());
         Limits::new(self.pollers, self.max_in_flight, self.max_in_flight_bytes, visibility, shutdown)

@@ -65,7 +65,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     };
     Scaffold::new(NAME, BUILD_VERSION, common, registry)
         .document(include_str!("../openapi.json"))
-        .routes(routes::router(parts, settings.record_reads))
+        .routes(routes::router(parts, settings.can_be_read()))
         .sampled(move || lanes.sample())
         .ready_when(async move {
             until_found(|| directory.resources(&environment)).await;

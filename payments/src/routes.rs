@@ -25,7 +25,6 @@ use crate::claims::{Claim, Claims};
 #[cfg(test)]
 use crate::openapi::{GetProblems, PaymentRequest, PostProblems};
 use crate::payment::{MOST_BYTES, Payment};
-use crate::settings::RecordReads;
 use crate::{NAME, events};
 
 /// What the routes need.
@@ -48,13 +47,10 @@ impl FromRef<Payments> for Registry {
 }
 
 /// The routes, ready to serve.
-pub(crate) fn router(parts: Parts, reads: RecordReads) -> Router {
+pub(crate) fn router(parts: Parts, can_be_read: bool) -> Router {
     let routes = Router::new().route("/payments", post(post_payment));
-    let routes = match reads {
-        RecordReads::On => routes.route("/payments/{payment_id}", get(get_payment)),
-        // Not there at all, so that it answers as any path that is not there.
-        RecordReads::Off => routes,
-    };
+    // Otherwise it is not there at all, so that it answers as any path that is not there.
+    let routes = if can_be_read { routes.route("/payments/{payment_id}", get(get_payment)) } else { routes };
     routes.with_state(Payments(Arc::new(parts)))
 }
 

@@ -12,7 +12,7 @@ pub struct Settings {
     #[command(flatten)]
     pub common: Common,
 
-    /// Whether what is stored can be read (GET /consumer/messages, GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known.
+    /// Whether what is stored can be read (GET /consumer/messages, GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known. With AUTH_ISSUER it is on.
     #[arg(long, env, hide_env_values = true, default_value = "off")]
     pub record_reads: RecordReads,
 
@@ -32,6 +32,13 @@ pub enum RecordReads {
     On,
     /// They are 404.
     Off,
+}
+
+impl Settings {
+    /// Whether the route that reads a payment is there: asked for, or whoever calls has proved who they are.
+    pub(crate) fn can_be_read(&self) -> bool {
+        self.record_reads == RecordReads::On || self.common.auth.is_on()
+    }
 }
 
 impl tenancy::config::Settings for Settings {

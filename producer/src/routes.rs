@@ -16,6 +16,7 @@ use tenancy::problem::Problem;
 use tenancy::publisher::Publisher;
 use tenancy::registry::{Registry, Route};
 use tenancy::server::{Intake, Served, headers};
+use tenancy::share::Meter;
 use uuid::Uuid;
 
 use crate::NAME;
@@ -115,8 +116,11 @@ pub(crate) async fn post_batch(
 ) -> Result<Response, Problem> {
     let key = headers::idempotency_key(request.headers())?;
     let traceparent = headers::traceparent(request.headers());
+    let meter = Meter::of(request.extensions());
     let payload = own.intake.read(request, own.max_body_bytes, "a batch").await?;
     let batch = Batch::from_client(&payload.bytes)?;
+    // The first of its events is the request itself.
+    meter.requests(batch.len() - 1)?;
     let sends = (0..batch.len()).map(|index| {
         // Made here, when its turn comes: so ids follow the order of the events, and few copies are held at a time.
         let message_id = message_id(&route, key.as_ref(), index);

@@ -117,7 +117,7 @@ fn identity_is_off_unless_an_issuer_and_an_audience_are_set() {
 #[test]
 fn identity_set_by_half_or_insecurely_is_refused() {
     let on = ["--auth-issuer", "https://login.example.com", "--auth-audience", "plane"];
-    let url = "it is a URL such as https://login.example.com/tenants, without query, fragment or user";
+    let url = "it is a URL such as https://login.example.com/tenants, without fragment or user";
     let plain = "it must be https (http only for an issuer on this machine, such as http://127.0.0.1:9000)";
     for (args, line) in [
         (
@@ -142,7 +142,7 @@ fn identity_set_by_half_or_insecurely_is_refused() {
         ),
         (
             &["--auth-issuer", "https://b.example?a=1"],
-            format!("AUTH_ISSUER: invalid value \"https://b.example?a=1\": {url}"),
+            "AUTH_ISSUER: must have no query: https://b.example?a=1".to_owned(),
         ),
         (&["--auth-issuer", "http://b.example"], format!("AUTH_ISSUER: invalid value \"http://b.example\": {plain}")),
         (&["--auth-issuer", "http://10.0.0.1"], format!("AUTH_ISSUER: invalid value \"http://10.0.0.1\": {plain}")),

@@ -6,6 +6,8 @@
 //! - [`message`]: the envelope that an event travels in, to and from SQS
 //! - [`publisher`]: sending, gathered into batches, a lane a queue
 //! - [`aws`]: clients, credentials, what a failed call means
+//! - [`auth`]: who may speak for a tenant (bearer tokens)
+//! - [`share`]: how much of a process one tenant may have (limits)
 //! - [`server`]: the HTTP scaffold: headers, limits, probes, drain
 //! - [`problem`]: errors as HTTP
 //! - [`config`], [`telemetry`], [`process`]: settings, logs and metrics, the life of a process
@@ -14,6 +16,7 @@
 //! It knows none of the services.
 
 pub mod arn;
+pub mod auth;
 pub mod aws;
 pub mod config;
 pub mod directory;
@@ -23,6 +26,7 @@ pub mod process;
 pub mod publisher;
 pub mod registry;
 pub mod server;
+pub mod share;
 pub mod telemetry;
 pub mod tenant;
 #[cfg(test)]

@@ -24,8 +24,10 @@ use futures_util::future::BoxFuture;
 use thiserror::Error;
 use tokio::net::TcpListener;
 
-use crate::config::Common;
+use crate::auth::Verifier;
+use crate::config::{Common, ConfigError};
 use crate::registry::Registry;
+use crate::share::FairShare;
 
 mod admin;
 mod connection;
@@ -59,13 +61,22 @@ pub struct Scaffold {
     samplers: Vec<admin::Sampler>,
 }
 
-/// A port that could not be taken.
+/// A service that does not start.
 #[derive(Debug, Error)]
-#[error("{variable}: cannot listen on {address}: {source}")]
-pub struct StartError {
-    variable: &'static str,
-    address: SocketAddr,
-    source: std::io::Error,
+pub enum StartError {
+    /// A port could not be taken.
+    #[error("{variable}: cannot listen on {address}: {source}")]
+    Port {
+        /// The setting that names it.
+        variable: &'static str,
+        /// What was to be taken.
+        address: SocketAddr,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Settings that were not checked before contradict each other.
+    #[error(transparent)]
+    Settings(#[from] ConfigError),
 }
 
 impl Scaffold {
@@ -135,15 +146,19 @@ impl Scaffold {
     /// Takes the ports.
     ///
     /// # Errors
-    /// A port that cannot be had, with the variable that names it.
+    /// A port that cannot be had, with the variable that names it; settings that contradict each other.
     pub async fn bind(self) -> Result<App, StartError> {
+        let auth = self.common.auth.identity()?.map(Verifier::new);
         let public = listen(&self.common, self.common.port, "PORT").await?;
         let admin = listen(&self.common, self.common.admin_port, "ADMIN_PORT").await?;
         let health = Arc::new(Health::new(self.live));
         let identity = identity::Identity::new(self.name, &self.version, self.registry.clone());
         let own = identity::routes(self.name, identity, health.clone());
         let document = self.document.map(|document| document::routes(self.name, document)).unwrap_or_default();
-        let router = edge::wrap(own.merge(document).merge(self.routes), self.name, &self.common, health.clone());
+        let share = self.common.share.shares()?.as_ref().map(FairShare::new);
+        let access = edge::Access { auth: auth.clone(), share };
+        let router =
+            edge::wrap(own.merge(document).merge(self.routes), self.name, &self.common, health.clone(), access);
         crate::telemetry::metric::describe(crate::telemetry::table::COMMON);
         crate::telemetry::build_info(self.name, &self.version);
         Ok(App {
@@ -152,7 +167,13 @@ impl Scaffold {
             admin,
             router,
             health,
-            ready: self.ready,
+            ready: match auth.clone() {
+                None => self.ready,
+                Some(auth) => Box::pin(async move {
+                    tokio::join!(self.ready, auth.ready());
+                }),
+            },
+            auth,
             tasks: self.tasks,
             samplers: self.samplers,
             limits: connection::Limits::of(&self.common),
@@ -175,7 +196,7 @@ async fn listen(common: &Common, port: u16, variable: &'static str) -> Result<Bo
         let address = listener.local_addr()?;
         Ok(Bound { listener, address })
     };
-    bound.await.map_err(|source| StartError { variable, address, source })
+    bound.await.map_err(|source| StartError::Port { variable, address, source })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! - [`scripted`]: that AWS
 //! - [`service`], [`process`], [`http`]: a service as a process of its own, and a client for it
+//! - [`issuer`]: an issuer of tokens
 //! - [`inside`]: a service in the test's process
 //! - [`command`]: a command of a service's binary
 //! - [`collector`]: an OpenTelemetry collector, which takes spans
@@ -18,6 +19,7 @@ pub mod collector;
 pub mod command;
 pub mod http;
 pub mod inside;
+pub mod issuer;
 pub mod matrix;
 pub mod openapi;
 pub mod process;

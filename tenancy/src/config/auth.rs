@@ -76,6 +76,9 @@ impl Auth {
             }
             return Ok(None);
         };
+        if issuer.as_str().contains('?') {
+            return error("AUTH_ISSUER", format!("must have no query: {issuer}"));
+        }
         let audience = match self.auth_audience.clone() {
             None => return error("AUTH_AUDIENCE", "must be set, since AUTH_ISSUER is".to_owned()),
             Some(audience) if audience.trim().is_empty() => {
@@ -108,7 +111,7 @@ impl Auth {
     }
 }
 
-/// The URL of an issuer or of its keys: https, or http to this machine itself; no query, fragment or user.
+/// The URL of an issuer or of its keys: https, or http to this machine itself; no fragment, no user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IssuerUrl {
     text: String,
@@ -119,7 +122,7 @@ pub struct IssuerUrl {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum IssuerUrlError {
     /// No URL, or one with more than scheme, host, port and path.
-    #[error("it is a URL such as https://login.example.com/tenants, without query, fragment or user")]
+    #[error("it is a URL such as https://login.example.com/tenants, without fragment or user")]
     Form,
     /// http to another machine: whoever is on the way could put keys of its own in place.
     #[error("it must be https (http only for an issuer on this machine, such as http://127.0.0.1:9000)")]
@@ -160,8 +163,8 @@ impl FromStr for IssuerUrl {
         let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
             return Err(IssuerUrlError::Form);
         };
-        let plain = authority.as_str().contains('@') || uri.query().is_some() || text.contains(['#', '?']);
-        if plain || text.len() > LONGEST_URL || authority.host().is_empty() {
+        let more = authority.as_str().contains('@') || text.contains('#');
+        if more || text.len() > LONGEST_URL || authority.host().is_empty() {
             return Err(IssuerUrlError::Form);
         }
         let host = authority.host().to_ascii_lowercase();

@@ -5,7 +5,7 @@ use axum::routing::get;
 use http::header;
 
 /// The path of the document.
-fn path(name: &str) -> String {
+pub(super) fn path(name: &str) -> String {
     format!("/{name}/openapi.json")
 }
 

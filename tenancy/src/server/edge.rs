@@ -1,4 +1,4 @@
-//! What happens to every request on the tenants' port, in this order: count, shed, headers, time, panics.
+//! What happens to every request on the tenants' port, in this order: count, shed, headers, identity, time, panics.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,12 +10,14 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use http::request::Parts;
-use http::{HeaderValue, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Version, header};
 use tokio::sync::Semaphore;
 
+use crate::auth::Verifier;
 use crate::config::Common;
 use crate::problem::Problem;
 use crate::registry::{Caller, Registry, Route};
+use crate::share::{FairShare, Meter};
 use crate::trace::Tracer;
 
 use super::headers;
@@ -27,19 +29,38 @@ struct Edge {
     health: Arc<Health>,
     readiness: String,
     seen: Seen,
+    /// `GET` there without a tenant needs no token: the load balancer's health check, and the service's own description.
+    open: [String; 2],
+    auth: Option<Verifier>,
+    share: Option<FairShare>,
     places: Semaphore,
     shed: metrics::Counter,
     tracer: Tracer,
     longest: Duration,
 }
 
+/// Who may come in, and how often.
+pub(super) struct Access {
+    pub(super) auth: Option<Verifier>,
+    pub(super) share: Option<FairShare>,
+}
+
 /// Puts the rules around a service's routes.
-pub(super) fn wrap(routes: Router, service: &'static str, common: &Common, health: Arc<Health>) -> Router {
+pub(super) fn wrap(
+    routes: Router,
+    service: &'static str,
+    common: &Common,
+    health: Arc<Health>,
+    access: Access,
+) -> Router {
     let edge = Arc::new(Edge {
         service,
         health,
         readiness: super::identity::readiness_path(service),
         seen: Seen::new(service),
+        open: [super::identity::path(service), super::document::path(service)],
+        auth: access.auth,
+        share: access.share,
         places: Semaphore::new(common.max_requests),
         shed: metrics::counter!("http_shed_total", "because" => "requests"),
         tracer: Tracer::of_process(),
@@ -79,12 +100,29 @@ async fn admit(edge: &Edge, mut request: Request, next: Next) -> Response {
         edge.shed.increment(1);
         return Problem::UNAVAILABLE.into_response();
     };
-    match headers::caller(request.headers()) {
+    let caller = match &edge.auth {
+        None => headers::caller(request.headers()),
+        Some(auth) => identified(auth, request.headers(), is_open(edge, &request)).await,
+    };
+    match caller {
         Ok(caller) => {
             request.extensions_mut().insert(Named(caller));
         }
         Err(problem) => return problem.into_response(),
     }
+    let meter = edge.share.as_ref().map(FairShare::meter);
+    if let Some(meter) = &meter {
+        request.extensions_mut().insert(meter.clone());
+    }
+    let mut response = guarded(edge, request, next).await;
+    if let Some(meter) = meter {
+        meter.tell(response.headers_mut());
+    }
+    response
+}
+
+/// The handler's answer, or what stands for it when it panics or does not end.
+async fn guarded(edge: &Edge, request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
     match tokio::time::timeout(edge.longest, answer).await {
         Ok(Ok(response)) => response,
@@ -95,6 +133,26 @@ async fn admit(edge: &Edge, mut request: Request, next: Next) -> Response {
         }
         Err(_) => Problem::UNAVAILABLE.into_response(),
     }
+}
+
+/// Whether a request asks for what everybody may know, and says nothing about a tenant.
+fn is_open(edge: &Edge, request: &Request) -> bool {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let says = [headers::TENANT_ID, header::AUTHORIZATION.as_str()];
+    reads
+        && edge.open.iter().any(|path| path == request.uri().path())
+        && !says.iter().any(|name| request.headers().contains_key(*name))
+}
+
+/// Whom a request speaks for by its token; a `tenantID` header may say the same once more.
+async fn identified(auth: &Verifier, headers: &HeaderMap, needs_none: bool) -> Result<Option<Caller>, Problem> {
+    let tier = headers::tier(headers)?;
+    let named = headers::tenant(headers)?;
+    if needs_none {
+        return Ok(None);
+    }
+    let tenant = auth.tenant(headers, named).await?;
+    Ok(Some(Caller { tenant, tier }))
 }
 
 /// Who a request names, if anyone; left by the rules for extractors.
@@ -124,6 +182,8 @@ where
         let Named(caller) = Named::from_request_parts(parts, state).await?;
         let missing = || Problem::Tenant("send the tenant's id in a tenantID header".to_owned());
         let caller = caller.ok_or_else(missing)?;
-        Registry::from_ref(state).route(&caller).await.map(Self)
+        let route = Registry::from_ref(state).route(&caller).await?;
+        Meter::of(&parts.extensions).tenant(&route.tenant)?;
+        Ok(Self(route))
     }
 }

@@ -43,7 +43,8 @@ pub fn caller(headers: &HeaderMap) -> Result<Option<Caller>, Problem> {
     Ok(tenant(headers)?.map(|tenant| Caller { tenant, tier }))
 }
 
-fn tenant(headers: &HeaderMap) -> Result<Option<TenantId>, Problem> {
+/// The tenant that a request names.
+pub(super) fn tenant(headers: &HeaderMap) -> Result<Option<TenantId>, Problem> {
     let wrong = |text: &str| Err(Problem::Tenant(text.to_owned()));
     match values(headers, TENANT_ID) {
         Values::None => Ok(None),
@@ -54,7 +55,8 @@ fn tenant(headers: &HeaderMap) -> Result<Option<TenantId>, Problem> {
     }
 }
 
-fn tier(headers: &HeaderMap) -> Result<Option<Tier>, Problem> {
+/// The tier that a request names.
+pub(super) fn tier(headers: &HeaderMap) -> Result<Option<Tier>, Problem> {
     let wrong = |text: &str| Err(Problem::Tier(text.to_owned()));
     match values(headers, TIER) {
         Values::None => Ok(None),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
-use http::StatusCode;
+use http::{Extensions, StatusCode};
 use serde::Serialize;
 
 use crate::problem::Problem;
 use crate::registry::Registry;
+use crate::share::Meter;
 
 use super::edge::Named;
 use super::health::Health;
@@ -36,20 +37,30 @@ impl Identity {
     }
 }
 
+/// The path where it is said who answers.
+pub(super) fn path(name: &str) -> String {
+    format!("/{name}")
+}
+
 /// The path of the readiness probe on the tenants' port.
 pub(super) fn readiness_path(name: &str) -> String {
     format!("/{name}/readiness-probe")
 }
 
 pub(super) fn routes(name: &'static str, identity: Identity, health: Arc<Health>) -> Router {
-    let who = Router::new().route(&format!("/{name}"), get(identify)).with_state(identity);
+    let who = Router::new().route(&path(name), get(identify)).with_state(identity);
     let ready = Router::new().route(&readiness_path(name), get(readiness)).with_state(health);
     who.merge(ready)
 }
 
-async fn identify(State(identity): State<Identity>, Named(caller): Named) -> Result<Json<serde_json::Value>, Problem> {
+async fn identify(
+    State(identity): State<Identity>,
+    Named(caller): Named,
+    extensions: Extensions,
+) -> Result<Json<serde_json::Value>, Problem> {
     if let Some(caller) = &caller {
-        identity.registry.route(caller).await?;
+        let route = identity.registry.route(caller).await?;
+        Meter::of(&extensions).tenant(&route.tenant)?;
     }
     let answer = Answer {
         tenant_id: caller.as_ref().map(|caller| caller.tenant.as_str()),

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::config::Common;
 use crate::message::outgoing::ContentType;
 use crate::problem::Problem;
+use crate::share::Meter;
 
 /// Bytes a permit stands for.
 const BYTES_PER_PERMIT: usize = 1_024;
@@ -54,7 +55,7 @@ impl Intake {
     /// client to read.
     ///
     /// # Errors
-    /// 408 too slow, 413 too large, 415 not JSON, 503 no memory for it now; 400 a body that breaks off.
+    /// 408 too slow, 413 too large, 415 not JSON, 429 over the tenant's limit of bytes, 503 no memory for it now; 400 a body that breaks off.
     pub async fn read(&self, request: Request, most: usize, what: &'static str) -> Result<Payload, Problem> {
         let most = most.min(self.most);
         let (head, body) = request.into_parts();
@@ -66,8 +67,15 @@ impl Intake {
         if declared.is_some_and(|bytes| bytes > most) {
             return Err(Problem::TooLarge(most, what));
         }
+        let meter = Meter::of(&head.extensions);
+        if let Some(bytes) = declared {
+            meter.bytes(bytes)?;
+        }
         let memory = self.reserve(declared.unwrap_or(most))?;
         let bytes = self.collect(body, most, what).await?;
+        if declared.is_none() {
+            meter.bytes(bytes.len())?;
+        }
         let content_type = if bytes.is_empty() { ContentType::default() } else { content_type(&head.headers)? };
         Ok(Payload { bytes, content_type, deadline: Instant::now() + self.time, _memory: Some(memory) })
     }

@@ -16,6 +16,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{self, Until};
+use crate::auth::Verifier;
+
 use super::health::Health;
 use super::{Bound, admin};
 
@@ -33,6 +35,7 @@ pub struct App {
     pub(super) router: Router,
     pub(super) health: Arc<Health>,
     pub(super) ready: BoxFuture<'static, ()>,
+    pub(super) auth: Option<Verifier>,
     pub(super) tasks: Vec<(&'static str, Task)>,
     pub(super) samplers: Vec<admin::Sampler>,
     pub(super) limits: connection::Limits,
@@ -124,6 +127,9 @@ impl App {
         let admin = admin::routes(self.health.clone(), self.samplers);
         background.spawn(connection::serve(self.admin.listener, admin, connection::Limits::admin(), until));
         background.spawn(upkeep());
+        if let Some(auth) = self.auth {
+            background.spawn(auth.keep_keys());
+        }
         background.spawn(become_ready(self.name, self.ready, self.health.clone()));
 
         let until = Until { closing: closing.clone(), closed: closed.clone() };

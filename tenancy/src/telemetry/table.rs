@@ -54,6 +54,20 @@ pub const COMMON: &[Metric] = &[
         "Look-ups of queues and tables: known already, not known, and readings in the background of what is due.",
     )
     .by(&[label("parameter", PARAMETERS), label("result", &["hit", "miss", "refresh"])]),
+    Metric::counter(
+        "auth_tokens_total",
+        "requests",
+        "Requests by what came of their bearer token, where AUTH_ISSUER is set; `ok` is a valid one for the right tenant.",
+    )
+    .by(&[label("result", crate::auth::RESULTS)]),
+    Metric::counter(
+        "limited_requests_total",
+        "requests",
+        "Requests that got 429, by the limit that their tenant was over (LIMIT_REQUESTS, LIMIT_BYTES).",
+    )
+    .by(&[label("limit", &["requests", "bytes"])]),
+    Metric::counter("auth_key_fetches_total", "fetches", "Readings of the issuer's keys.")
+        .by(&[label("result", &["ok", "failed"])]),
     Metric::counter("directory_calls_total", "calls", "Calls to SSM for parameters, of up to ten names each."),
     Metric::counter("directory_failed_calls_total", "calls", "Of these, the ones that failed."),
     Metric::counter(

@@ -145,3 +145,13 @@ async fn messages_of_a_shared_queue_say_whose_they_are_and_those_of_a_dedicated_
     assert_eq!(aws.messages("consumer-pool-1")[0].group.as_deref(), Some("small"));
     assert_eq!(aws.messages("consumer-large")[0].group, None);
 }
+
+#[tokio::test]
+async fn where_the_queue_service_refuses_groups_they_can_be_left_out() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    aws.register("small", "pool-1");
+    let service = producer(&aws).set("ENVIRONMENT", "pool-1").set("FAIR_QUEUES", "off").start().await;
+    assert_eq!(service.event("small", "{}").await.status, 200);
+    assert_eq!(aws.messages("consumer-pool-1")[0].group, None);
+}

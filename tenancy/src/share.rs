@@ -1,0 +1,133 @@
+//! Fair share: how much of a process one tenant may have.
+//!
+//! Two token buckets a tenant, requests and bytes of bodies, taken from once the tenant is known to be served here: an id that
+//! is not registered has no bucket. They are the process's own: with n pods a tenant may have n times as much. Who is over a
+//! limit gets 429 with Retry-After, and every answer to a limited tenant says what is left, in the fields RateLimit and
+//! RateLimit-Policy of the IETF's draft. A `tier` header changes nothing.
+//!
+//! The buckets are ours and not a crate's (`governor` was looked at): a request may take more than a bucket holds and owe the
+//! rest, tenants have rates of their own, and buckets that are full again are forgotten.
+
+use std::fmt::{self, Write as _};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
+
+use crate::config::Shares;
+use crate::problem::Problem;
+use crate::tenant::TenantId;
+
+mod bucket;
+mod limiter;
+
+use bucket::{Bucket, Moment, Rate};
+use limiter::{Account, Limiter, integer};
+
+const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// The limits of a process. Cheap to clone; clones share their buckets.
+#[derive(Clone)]
+pub struct FairShare(Arc<Limiter>);
+
+impl FairShare {
+    /// Limits as configured.
+    #[must_use]
+    pub fn new(shares: &Shares) -> Self {
+        Self(Arc::new(Limiter::new(shares)))
+    }
+
+    /// A meter for one request.
+    #[must_use]
+    pub fn meter(&self) -> Meter {
+        Meter(Some(Arc::new(Metered { limits: self.clone(), account: OnceLock::new() })))
+    }
+}
+
+impl fmt::Debug for FairShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FairShare")
+    }
+}
+
+/// What counts one request against its tenant's limits. Where there are none, it does nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Meter(Option<Arc<Metered>>);
+
+#[derive(Debug)]
+struct Metered {
+    limits: FairShare,
+    account: OnceLock<Arc<Account>>,
+}
+
+impl Meter {
+    /// The meter of a request, left among its extensions by the server.
+    #[must_use]
+    pub fn of(extensions: &Extensions) -> Self {
+        extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+
+    /// The request is for this tenant, which is served here: it counts as one. Said twice, it counts once.
+    ///
+    /// # Errors
+    /// 429 with the time until the tenant may send again.
+    pub fn tenant(&self, tenant: &TenantId) -> Result<(), Problem> {
+        let Some(metered) = &self.0 else { return Ok(()) };
+        if metered.account.get().is_some() {
+            return Ok(());
+        }
+        let Some(account) = metered.limits.0.account(tenant) else { return Ok(()) };
+        let _ = metered.account.set(account);
+        self.requests(1)
+    }
+
+    /// The request is as much as `count` more: further events of a batch. They may be more than are left, if anything is.
+    ///
+    /// # Errors
+    /// 429 with the time until the tenant may send again.
+    pub fn requests(&self, count: usize) -> Result<(), Problem> {
+        let Some((limiter, account)) = self.account() else { return Ok(()) };
+        let refused = &limiter.refused.requests;
+        take(&account.requests, account.quota.requests, count, limiter.now()).inspect_err(|_| refused.increment(1))
+    }
+
+    /// The request brings so many bytes. They may be more than are left, if anything is.
+    ///
+    /// # Errors
+    /// 429 with the time until the tenant may send again.
+    pub fn bytes(&self, count: usize) -> Result<(), Problem> {
+        let Some((limiter, account)) = self.account() else { return Ok(()) };
+        let refused = &limiter.refused.bytes;
+        take(&account.bytes, account.quota.bytes, count, limiter.now()).inspect_err(|_| refused.increment(1))
+    }
+
+    /// Says in an answer what the limits are and what is left.
+    pub fn tell(&self, headers: &mut HeaderMap) {
+        let Some((limiter, account)) = self.account() else { return };
+        let now = limiter.now();
+        let mut text = String::with_capacity(64);
+        let (quota, requests, bytes) = (&account.quota, &account.requests, &account.bytes);
+        for (name, bucket, rate) in [("requests", requests, quota.requests), ("bytes", bytes, quota.bytes)] {
+            let Some(rate) = rate else { continue };
+            let (left, full) = bucket.state(rate, now);
+            let between = if text.is_empty() { "" } else { ", " };
+            let seconds = full.as_secs() + u64::from(full.subsec_nanos() > 0);
+            let _ = write!(text, "{between}\"{name}\";r={};t={}", integer(left), integer(seconds));
+        }
+        if let Ok(left) = HeaderValue::try_from(text) {
+            headers.insert(RATELIMIT, left);
+            headers.insert(RATELIMIT_POLICY, account.quota.policy.clone());
+        }
+    }
+
+    fn account(&self) -> Option<(&Limiter, &Account)> {
+        let metered = self.0.as_deref()?;
+        Some((&metered.limits.0, metered.account.get()?))
+    }
+}
+
+fn take(bucket: &Bucket, rate: Option<Rate>, count: usize, now: Moment) -> Result<(), Problem> {
+    let Some(rate) = rate.filter(|_| count > 0) else { return Ok(()) };
+    bucket.take(rate, count as u64, now).map_err(|wait: Duration| Problem::Limited(wait))
+}
