@@ -2,6 +2,7 @@
 {{- define "tenant.check.release" -}}
 {{- $values := .root.Values -}}
 {{- $_ := include "tenant.account" .root -}}
+{{- $_ := include "tenant.check.auth" .root -}}
 {{- $dedicated := list -}}
 {{- $first := "" -}}
 {{- range $name, $app := .plan.apps -}}
@@ -110,6 +111,25 @@ changes. dict root, pools (app to pool, of those that are pooled), homes (app to
 {{- if $lb.sslRedirectPort -}}
   {{- if not (has (int $lb.sslRedirectPort) $https) -}}
     {{- fail (printf "loadBalancer.sslRedirectPort is %v, which is no HTTPS listener of loadBalancer.listenPorts" $lb.sslRedirectPort) -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Identity set by half: pods would refuse to start, or would believe everybody. */}}
+{{- define "tenant.check.auth" -}}
+{{- $auth := default dict .Values.auth -}}
+{{- if and $auth.issuer (not $auth.audience) -}}
+  {{- fail "auth.audience is needed with auth.issuer: it names whom tokens must be for" -}}
+{{- end -}}
+{{- range $key := list "audience" "jwksUrl" -}}
+  {{- if and (get $auth $key) (not $auth.issuer) -}}
+    {{- fail (printf "auth.issuer is empty while auth.%s is set: without an issuer nothing is asked of those who call" $key) -}}
+  {{- end -}}
+{{- end -}}
+{{- if and $auth.issuer $auth.jwksUrl -}}
+  {{- $origin := printf "%s://%s" (urlParse $auth.issuer).scheme (urlParse $auth.issuer).host | lower -}}
+  {{- if ne $origin (printf "%s://%s" (urlParse $auth.jwksUrl).scheme (urlParse $auth.jwksUrl).host | lower) -}}
+    {{- fail (printf "auth.jwksUrl must be on the issuer's own host, %s" $origin) -}}
   {{- end -}}
 {{- end -}}
 {{- end -}}

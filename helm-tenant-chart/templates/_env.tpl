@@ -36,9 +36,39 @@ OTEL_RESOURCE_ATTRIBUTES refers to them.
 - name: OTEL_TRACES_SAMPLER_ARG
   value: {{ include "tenant.text" (dict "value" (ternary 0.05 $otlp.samplerRatio (kindIs "invalid" $otlp.samplerRatio)) "whole" false "name" "telemetry.otlp.samplerRatio") | quote }}
 {{- end }}
+{{- include "tenant.env.access" .root }}
 {{- with .root.Values.awsRegion }}
 - name: AWS_REGION
   value: {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Who may come in and how much of it: the root. What is not set is left to the services' defaults. */}}
+{{- define "tenant.env.access" -}}
+{{- $auth := default dict .Values.auth -}}
+{{- range $name, $key := dict "AUTH_ISSUER" "issuer" "AUTH_AUDIENCE" "audience" "AUTH_TENANT_CLAIM" "tenantClaim" "AUTH_JWKS_URL" "jwksUrl" "AUTH_CLOCK_SKEW" "clockSkew" }}
+{{- with get $auth $key }}
+- name: {{ $name }}
+  value: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- $limits := default dict .Values.limits -}}
+{{- range $name, $key := dict "LIMIT_REQUESTS" "requestsPerSecond" "LIMIT_BYTES" "bytesPerSecond" "LIMIT_BURST" "burstSeconds" }}
+{{- $value := get $limits $key -}}
+{{- if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
+- name: {{ $name }}
+  value: {{ include "tenant.text" (dict "value" $value "whole" true "name" (printf "limits.%s" $key)) | quote }}
+{{- end }}
+{{- end }}
+{{- $own := list -}}
+{{- range $tenant, $limit := default dict $limits.overrides -}}
+{{- if not (kindIs "invalid" $limit) -}}
+{{- $own = append $own (printf "%s=%s" $tenant (include "tenant.text" (dict "value" $limit "whole" true "name" (printf "limits.overrides.%s" $tenant)))) -}}
+{{- end -}}
+{{- end -}}
+{{- with $own }}
+- name: LIMIT_OVERRIDES
+  value: {{ join "," . | quote }}
 {{- end }}
 {{- end -}}
 
