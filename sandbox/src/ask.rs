@@ -16,20 +16,15 @@ pub(crate) async fn get(url: &str) -> Option<StatusCode> {
     Some(client().request(request).await.ok()?.status())
 }
 
-/// The status and body of a POST of JSON with a `TenantID`; a text when nothing answers.
-pub(crate) async fn post_json(url: &str, tenant: &str, body: String) -> Result<(StatusCode, Bytes), String> {
-    post(url, tenant, None, body).await
-}
-
-/// The same, with a header more.
+/// The status and body of a POST of JSON with a `TenantID` and more headers; a text when nothing answers.
 pub(crate) async fn post(
     url: &str,
     tenant: &str,
-    more: Option<(&str, &str)>,
+    more: &[(&str, &str)],
     body: String,
 ) -> Result<(StatusCode, Bytes), String> {
     let request = Request::post(url).header("TenantID", tenant).header("Content-Type", "application/json");
-    let request = more.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+    let request = more.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     let request = request.body(Full::from(body)).map_err(|error| error.to_string())?;
     let answer = client().request(request).await.map_err(|error| error.to_string())?;
     let status = answer.status();

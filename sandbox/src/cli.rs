@@ -49,6 +49,10 @@ pub struct Arguments {
     #[arg(long, default_value = "eu-central-1", value_parser = region)]
     region: String,
 
+    /// Requests need a bearer token, which POST /token?tenant=ID at the front door gives out.
+    #[arg(long)]
+    auth: bool,
+
     /// How long an event may take to become a record, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     patience: u64,
@@ -79,6 +83,7 @@ pub async fn run(arguments: Arguments) -> ExitCode {
         port: arguments.port,
         aws_port: arguments.aws_port,
         data: arguments.data.clone(),
+        auth: arguments.auth,
     };
     let version = env!("CARGO_PKG_VERSION");
     let traced = arguments.traces.check();

@@ -10,18 +10,20 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
-use http::header::SERVER;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::{Json, Router};
+use http::header::{ALLOW, SERVER};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::forward::Forward;
+use crate::issuer::{Issuer, LIFETIME};
 
 /// The header that says whose a request is.
 const TENANT_HEADER: &str = "tenantid";
@@ -49,6 +51,7 @@ impl Rule {
 struct Door {
     rules: Vec<Rule>,
     console: Router,
+    issuer: Option<Issuer>,
     port: u16,
     forward: Forward,
 }
@@ -56,9 +59,15 @@ struct Door {
 /// Serves `rules`, and people by `console`, on `listener` until `stopping`; then requests in flight are finished and no others
 /// taken.
 #[must_use]
-pub fn open(listener: TcpListener, rules: Vec<Rule>, console: Router, stopping: CancellationToken) -> JoinHandle<()> {
+pub(crate) fn open(
+    listener: TcpListener,
+    rules: Vec<Rule>,
+    console: Router,
+    issuer: Option<Issuer>,
+    stopping: CancellationToken,
+) -> JoinHandle<()> {
     let port = listener.local_addr().map_or(0, |addr| addr.port());
-    let door = Arc::new(Door { rules, console, port, forward: Forward::new() });
+    let door = Arc::new(Door { rules, console, issuer, port, forward: Forward::new() });
     let app = Router::new().fallback(pass).with_state(door).into_make_service_with_connect_info::<SocketAddr>();
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     tokio::spawn(async move {
@@ -79,6 +88,9 @@ async fn pass(
             Ok(response) => response,
             Err(never) => match never {},
         };
+    }
+    if let Some(issuer) = door.issuer.as_ref().filter(|_| request.uri().path() == "/token") {
+        return give_token(&door, issuer, &request);
     }
     let found = door.rules.iter().find(|rule| rule.matches(request.headers(), request.uri().path()));
     let Some(rule) = found else {
@@ -103,6 +115,23 @@ async fn pass(
         }
     }
     door.forward.send(rule.to, request).await
+}
+
+/// `POST /token?tenant=ID`: a token for a tenant that has a rule here, as OAuth 2.0 has its answer.
+fn give_token(door: &Door, issuer: &Issuer, request: &Request) -> Response {
+    if request.method() != Method::POST {
+        return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "POST")], "405: POST /token?tenant=ID\n").into_response();
+    }
+    let tenant = request.uri().query().and_then(|query| query.strip_prefix("tenant=")).unwrap_or_default();
+    if !door.rules.iter().any(|rule| rule.tenant == tenant) {
+        return (StatusCode::NOT_FOUND, "404: POST /token?tenant=ID, ID one of the plane's tenants\n").into_response();
+    }
+    match issuer.token(tenant) {
+        Some(token) => {
+            Json(json!({"access_token": token, "token_type": "Bearer", "expires_in": LIFETIME})).into_response()
+        }
+        None => (StatusCode::INTERNAL_SERVER_ERROR, "500: no token could be signed\n").into_response(),
+    }
 }
 
 fn is_for_people(request: &Request) -> bool {
@@ -156,7 +185,7 @@ mod tests {
             rule("gone", "producer", "127.0.0.1:1".parse().unwrap()),
         ];
         let console = Router::new().fallback(|request: Request| async move { format!("console {}", request.uri()) });
-        drop(open(listener, rules, console, CancellationToken::new()));
+        drop(open(listener, rules, console, None, CancellationToken::new()));
         addr
     }
 

@@ -13,6 +13,7 @@ pub mod cli;
 mod console;
 mod forward;
 pub mod front_door;
+mod issuer;
 pub mod plane;
 pub mod report;
 pub mod trial;

@@ -44,12 +44,21 @@ pub fn commands(plane: &Plane, region: &str) -> String {
     let (id, resources) = (&tenant.id, plane.layout().resources_of(&tenant.id));
     let (queue, dead, table) = (resources.queue(), resources.dead_letter_queue(), resources.table());
     let account = crate::aws::ACCOUNT;
+    let (token, auth) = match plane.bearer(id) {
+        None => (String::new(), ""),
+        Some(_) => (
+            format!(
+                "  TOKEN=$(curl -s -X POST 'http://{door}/token?tenant={id}' | sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/')\n"
+            ),
+            " -H \"Authorization: Bearer $TOKEN\"",
+        ),
+    };
     format!(
         r#"To try, with any tenant above:
 
-  curl -H 'TenantID: {id}' -H 'Content-Type: application/json' -d '{{"order": 42}}' http://{door}/producer
-  curl -H 'TenantID: {id}' 'http://{door}/consumer/messages?limit=5'
-  curl -H 'TenantID: {id}' -H 'Content-Type: application/json' -H 'Idempotency-Key: order-42' \
+{token}  curl -H 'TenantID: {id}'{auth} -H 'Content-Type: application/json' -d '{{"order": 42}}' http://{door}/producer
+  curl -H 'TenantID: {id}'{auth} 'http://{door}/consumer/messages?limit=5'
+  curl -H 'TenantID: {id}'{auth} -H 'Content-Type: application/json' -H 'Idempotency-Key: order-42' \
     -d '{{"amount": "12.50", "currency": "EUR", "reference": "order-42"}}' http://{door}/payments
 
   export AWS_ACCESS_KEY_ID=sandbox AWS_SECRET_ACCESS_KEY=sandbox AWS_DEFAULT_REGION={region}

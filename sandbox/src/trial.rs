@@ -63,7 +63,9 @@ async fn one(plane: &Plane, tenant: &Tenant) -> Result<Landed, String> {
     let started = Instant::now();
     let url = format!("http://{}/producer", plane.front_door());
     let event = serde_json::json!({ "event": "sandbox trial", "tier": tenant.tier.as_str() }).to_string();
-    let (status, body) = ask::post_json(&url, tenant.id.as_str(), event).await?;
+    let bearer = plane.bearer(&tenant.id);
+    let more: Vec<_> = bearer.as_deref().map(|bearer| ("Authorization", bearer)).into_iter().collect();
+    let (status, body) = ask::post(&url, tenant.id.as_str(), &more, event).await?;
     if !status.is_success() {
         return Err(format!(
             "POST /producer was answered with {status}: {}",

@@ -37,6 +37,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::aws::look::Look;
+use crate::issuer::Issuer;
 use crate::plane::deploy::Running;
 use crate::plane::layout::{Layout, Resources};
 use crate::plane::roster::Tenant;
@@ -52,6 +53,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) look: Look,
     pub(crate) clients: Clients,
     pub(crate) front_door: SocketAddr,
+    /// Gives out tokens, where the services need one.
+    pub(crate) issuer: Option<Issuer>,
     /// The endpoint of the embedded AWS.
     pub(crate) aws: String,
     pub(crate) region: String,
@@ -67,6 +70,7 @@ struct Inner {
     look: Look,
     clients: Clients,
     front_door: SocketAddr,
+    issuer: Option<Issuer>,
     aws: String,
     /// The plane as JSON.
     plane: String,
@@ -84,6 +88,7 @@ pub(crate) fn router(parts: Parts<'_>) -> Router {
         look: parts.look,
         clients: parts.clients,
         front_door: parts.front_door,
+        issuer: parts.issuer,
         aws: parts.aws,
         plane,
         live,

@@ -14,7 +14,7 @@ use crate::plane::{Options, Plane};
 
 async fn plane() -> Plane {
     let roster = Roster::new(&[]).unwrap();
-    let options = Options { roster, region: "eu-central-1".to_owned(), port: 0, aws_port: 0, data: None };
+    let options = Options { roster, region: "eu-central-1".to_owned(), port: 0, aws_port: 0, data: None, auth: false };
     Plane::start(options).await.unwrap()
 }
 

@@ -52,8 +52,10 @@ async fn follow(console: &Console, tenant: &Tenant, posted: &Posted, stages: &St
     // Before the event is sent, so that its landing cannot be missed.
     let mut landings = console.0.look.watch_records();
     let url = format!("http://{}/producer", console.0.front_door);
+    let bearer = console.0.issuer.as_ref().and_then(|issuer| issuer.bearer(tenant.id.as_str()));
     let key = posted.key.as_deref().map(|key| ("Idempotency-Key", key));
-    let answer = ask::post(&url, tenant.id.as_str(), key, posted.body.clone()).await;
+    let more: Vec<_> = key.into_iter().chain(bearer.as_deref().map(|bearer| ("Authorization", bearer))).collect();
+    let answer = ask::post(&url, tenant.id.as_str(), &more, posted.body.clone()).await;
     let (status, body) = match answer {
         Ok(answer) => answer,
         Err(error) => return stages.tell("failed", json!({ "text": error })).await,

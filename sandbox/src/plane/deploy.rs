@@ -13,6 +13,8 @@ use thiserror::Error;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::issuer::Issuer;
+
 use super::identity::{WebIdentity, sts_client, write_token};
 use super::layout::{Deployment, Service};
 
@@ -44,6 +46,8 @@ pub(super) struct Cluster<'a> {
     /// Where web identity tokens are written.
     pub(super) tokens: &'a Path,
     pub(super) stopping: CancellationToken,
+    /// Where the services' callers need a token.
+    pub(super) issuer: Option<Issuer>,
 }
 
 impl Cluster<'_> {
@@ -60,7 +64,8 @@ impl Cluster<'_> {
         deployment: &Deployment,
     ) -> Result<(SocketAddr, SocketAddr, JoinHandle<Result<(), String>>), String> {
         let clients = self.clients(deployment)?;
-        let arguments = arguments(deployment);
+        let mut arguments = arguments(deployment);
+        arguments.extend(self.issuer.iter().flat_map(Issuer::arguments));
         let app = match deployment.service {
             Service::Producer => producer::build(settings(&arguments)?, clients).await,
             Service::Consumer => consumer::build(settings(&arguments)?, clients).await,

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tenancy::aws::{Clients, Connect};
+use tenancy::tenant::TenantId;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -23,6 +24,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::aws::{self, EmbeddedAws};
 use crate::console;
 use crate::front_door::{self, Rule};
+use crate::issuer::Issuer;
 use deploy::{Cluster, DeployError, Running};
 use layout::{Layout, Service};
 use provision::ProvisionError;
@@ -46,6 +48,8 @@ pub struct Options {
     pub aws_port: u16,
     /// A directory that keeps the tables over restarts. Without one they live in memory.
     pub data: Option<PathBuf>,
+    /// Whether requests need a token of the sandbox's own issuer.
+    pub auth: bool,
 }
 
 /// Why a [`Plane`] did not start. Each text names the option to change.
@@ -69,6 +73,9 @@ pub enum StartError {
         /// Why not.
         reason: String,
     },
+    /// The issuer of tokens does not start.
+    #[error("--auth: {0}")]
+    Issuer(std::io::Error),
     /// A temporary directory for the web identity tokens cannot be made.
     #[error("cannot make a temporary directory: {0}")]
     Temporary(std::io::Error),
@@ -102,6 +109,7 @@ pub struct Plane {
     front_door: SocketAddr,
     door: JoinHandle<()>,
     services: Vec<Running>,
+    issuer: Option<Issuer>,
     /// Dropping it tells everything to stop, also when only half of it has started.
     stopping: DropGuard,
     /// Holds the web identity tokens; removed when dropped.
@@ -129,8 +137,17 @@ impl Plane {
         let tokens = tempfile::tempdir().map_err(StartError::Temporary)?;
         let stopping = CancellationToken::new().drop_guard();
         let told = stopping.token().clone();
-        let cluster =
-            Cluster { endpoint: aws.url(), region: &options.region, tokens: tokens.path(), stopping: told.clone() };
+        let issuer = match options.auth {
+            true => Some(Issuer::start(told.clone()).await.map_err(StartError::Issuer)?),
+            false => None,
+        };
+        let cluster = Cluster {
+            endpoint: aws.url(),
+            region: &options.region,
+            tokens: tokens.path(),
+            stopping: told.clone(),
+            issuer: issuer.clone(),
+        };
         let mut services = Vec::new();
         for deployment in layout.deployments() {
             services.push(cluster.deploy(deployment).await?);
@@ -146,12 +163,13 @@ impl Plane {
             look: aws.look(),
             clients: clients.clone(),
             front_door,
+            issuer: issuer.clone(),
             aws: aws.url(),
             region: options.region.clone(),
             stopping: told.clone(),
         });
-        let door = front_door::open(listener, rules(&layout, &services), console, told);
-        Ok(Self { layout, aws, clients, front_door, door, services, stopping, _tokens: tokens, _lock: lock })
+        let door = front_door::open(listener, rules(&layout, &services), console, issuer.clone(), told);
+        Ok(Self { layout, aws, clients, front_door, door, services, issuer, stopping, _tokens: tokens, _lock: lock })
     }
 
     /// What runs and why.
@@ -176,6 +194,12 @@ impl Plane {
     #[must_use]
     pub fn front_door(&self) -> SocketAddr {
         self.front_door
+    }
+
+    /// What a client of a tenant sends as `Authorization`; `None` where nothing is asked.
+    #[must_use]
+    pub fn bearer(&self, tenant: &TenantId) -> Option<String> {
+        self.issuer.as_ref()?.bearer(tenant.as_str())
     }
 
     /// The services, each where it listens.
