@@ -38,9 +38,39 @@ pub fn document(service: &str, summary: &str, version: &str, own: OpenApi) -> Va
         "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
     });
     whole["servers"] = json!([{"url": "/", "description": "where this document comes from"}]);
+    whole["components"]["securitySchemes"] = json!({"bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "Where the deployment has `AUTH_ISSUER`: a token of that issuer, whose tenant is the request's. A `tenantID` \
+            header may then be left out. Elsewhere no token is looked at.",
+    }});
+    whole["paths"].as_object_mut().unwrap().values_mut().for_each(for_tenants);
     whole["components"]["schemas"]["Problem"] = problems::schema();
     whole["components"]["schemas"]["Who"] = common::who();
     whole
+}
+
+/// Adds what all routes for tenants have: a token where one is needed, and what is left of a limit where there is one.
+fn for_tenants(path: &mut Value) {
+    let operations = path.as_object_mut().unwrap().values_mut();
+    for operation in operations.filter(|operation| operation["responses"]["401"].is_object()) {
+        operation["security"] = json!([{}, {"bearer": []}]);
+        let responses = operation["responses"].as_object_mut().unwrap();
+        for (_, response) in responses.iter_mut().filter(|(status, _)| status.starts_with('2') || *status == "429") {
+            for (name, description) in [
+                (
+                    "RateLimit",
+                    "What is left of each limit, in the fields of the IETF's draft; of a tenant that has limits.",
+                ),
+                ("RateLimit-Policy", "What the limits are; of a tenant that has limits."),
+            ] {
+                response["headers"][name] = json!({"description": description, "schema": {"type": "string"}});
+            }
+        }
+        responses["401"]["headers"]["WWW-Authenticate"] =
+            json!({"description": "What is missing or wrong.", "required": true, "schema": {"type": "string"}});
+    }
 }
 
 /// Where a service's document is kept.

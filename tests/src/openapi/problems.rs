@@ -25,7 +25,8 @@ pub struct Problems<S>(PhantomData<S>);
 #[derive(Debug)]
 pub struct Any;
 
-/// What a request that names a tenant may be told: not known, not served here, of another tier, not to be found out now.
+/// What a request that names a tenant may be told: not proven to be its, not known, not served here, of another tier, over its
+/// limit, not to be found out now.
 #[derive(Debug)]
 pub struct Tenant;
 
@@ -53,8 +54,16 @@ impl Set for Any {
 
 impl Set for Tenant {
     fn problems() -> Vec<Problem> {
-        let limited = Problem::Limited(Duration::from_secs(1));
-        vec![Problem::NotServed, Problem::UnknownTenant, Problem::TierConflict, limited, Problem::UNAVAILABLE]
+        vec![
+            Problem::NoToken,
+            Problem::Token(""),
+            Problem::TokenTenant(""),
+            Problem::NotServed,
+            Problem::UnknownTenant,
+            Problem::TierConflict,
+            Problem::Limited(Duration::from_secs(1)),
+            Problem::UNAVAILABLE,
+        ]
     }
 }
 
