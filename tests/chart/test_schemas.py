@@ -104,7 +104,7 @@ def test_the_full_release_has_every_kind_that_the_chart_can_make(helm):
     kinds = {o["kind"] for o in helm.objects(FULL, tests=True)}
     assert kinds == {
         "Deployment", "Service", "Ingress", "HorizontalPodAutoscaler", "ServiceAccount", "Terraform", "PodDisruptionBudget",
-        "NetworkPolicy", "PodMonitor", "ScaledObject", "ResourceQuota", "LimitRange", "Pod",
+        "NetworkPolicy", "PodMonitor", "PrometheusRule", "ConfigMap", "ScaledObject", "ResourceQuota", "LimitRange", "Pod",
     }
 
 
