@@ -6,8 +6,17 @@ use tenancy::telemetry::table::FAULTS;
 use crate::depth::STATES;
 
 /// Why a message cannot be stored.
-const REASONS: &[&str] =
-    &["no_tenant", "malformed_tenant", "foreign_tenant", "no_id", "too_large", "refused", "no_receipt_handle"];
+const REASONS: &[&str] = &[
+    "no_tenant",
+    "malformed_tenant",
+    "foreign_tenant",
+    "no_id",
+    "no_body",
+    "too_large",
+    "refused",
+    "broken",
+    "no_receipt_handle",
+];
 
 /// Why a write, or a part of one, is tried again.
 const WRITE_RETRIES: &[&str] =
@@ -106,8 +115,15 @@ mod tests {
 
     #[test]
     fn every_reason_is_a_value_of_the_label() {
-        let rejections = [Rejection::NoTenant, Rejection::MalformedTenant, Rejection::ForeignTenant, Rejection::NoId];
-        let reasons = rejections.map(Reason::Rejected).into_iter().chain([Reason::TooLarge, Reason::Refused]);
+        let rejections = [
+            Rejection::NoTenant,
+            Rejection::MalformedTenant,
+            Rejection::ForeignTenant,
+            Rejection::NoId,
+            Rejection::NoBody,
+        ];
+        let rest = [Reason::TooLarge, Reason::Refused, Reason::Broken];
+        let reasons = rejections.map(Reason::Rejected).into_iter().chain(rest);
         let all: Vec<_> = reasons.map(Reason::as_str).chain(["no_receipt_handle"]).collect();
         assert_eq!(all, REASONS);
     }

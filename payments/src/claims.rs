@@ -227,12 +227,12 @@ impl Failure {
         Self { fault: fault_of(error), cause: DisplayErrorContext(error).to_string() }
     }
 
-    /// Logs and counts the failure, and says what the client is told: to come back, unless the request itself was wrong.
+    /// Logs and counts the failure, and says what the client is told: when to come back.
     fn report(self, operation: &'static str) -> Problem {
         events::table_call_failed(operation, self.fault, &self.cause);
         match self.fault {
-            Fault::Refused => Problem::Internal,
-            Fault::Denied | Fault::Gone => Problem::Unavailable(Duration::from_secs(5)),
+            // All that a claim holds was checked before: what DynamoDB refuses is the table's doing, such as another key.
+            Fault::Denied | Fault::Gone | Fault::Refused => Problem::Unavailable(Duration::from_secs(5)),
             Fault::Throttled | Fault::Transient | Fault::NoCredentials => Problem::UNAVAILABLE,
         }
     }

@@ -8,11 +8,48 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::http::Answer;
-use crate::scripted::Fault;
+use crate::scripted::Op;
+use crate::service::Kind;
+
+/// Every call that a service makes to SQS, DynamoDB, SSM and for its credentials. Each meets every kind of fault in a generated
+/// test; a test holds the list against what the services do.
+#[must_use]
+pub fn calls_of(kind: Kind) -> &'static [Op] {
+    match kind {
+        Kind::Producer => &[
+            Op::SendMessageBatch,
+            Op::GetParameter,
+            Op::GetParameters,
+            Op::AssumeRoleWithWebIdentity,
+            Op::ContainerCredentials,
+        ],
+        Kind::Consumer => &[
+            Op::ReceiveMessage,
+            Op::DeleteMessageBatch,
+            Op::ChangeMessageVisibilityBatch,
+            Op::PutItem,
+            Op::BatchWriteItem,
+            Op::Query,
+            Op::GetParameter,
+            Op::GetParameters,
+            Op::AssumeRoleWithWebIdentity,
+            Op::ContainerCredentials,
+        ],
+        Kind::Payments => &[
+            Op::SendMessageBatch,
+            Op::PutItem,
+            Op::GetItem,
+            Op::GetParameter,
+            Op::GetParameters,
+            Op::AssumeRoleWithWebIdentity,
+            Op::ContainerCredentials,
+        ],
+    }
+}
 
 /// Cases that run at one time, of all tests of a process: most of their time is waiting for timeouts, but each starts a
 /// service, and a machine that is too busy runs into timeouts that no script asked for.
-static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(8)));
+static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(12)));
 
 /// Runs `test` for every case, several at a time, and fails with the list of those that failed.
 pub async fn each<C, F, Fut>(cases: Vec<C>, test: F)
@@ -46,52 +83,6 @@ fn reason(error: tokio::task::JoinError) -> String {
         },
         Err(error) => error.to_string(),
     }
-}
-
-/// Whether trying the same call again is all that a fault needs.
-#[must_use]
-pub fn passes_when_tried_again(fault: &Fault) -> bool {
-    match fault {
-        Fault::Throttled
-        | Fault::ThrottledOtherwise
-        | Fault::InternalError
-        | Fault::Unavailable
-        | Fault::HtmlPage
-        | Fault::Reply(..)
-        | Fault::ReplyAfterWork(..)
-        | Fault::Stall
-        | Fault::StallAfterWork
-        | Fault::HalfAnswer
-        | Fault::CutBefore(_)
-        | Fault::CutAfter(_)
-        | Fault::Late(_)
-        | Fault::SlowAnswer(_)
-        | Fault::Unprocessed(_)
-        | Fault::ForgetEntries { .. }
-        | Fault::Duplicates => true,
-        Fault::FailEntries { sender_fault, .. } => !sender_fault,
-        Fault::AccessDenied
-        | Fault::ExpiredToken
-        | Fault::Gone
-        | Fault::GoneByHeader
-        | Fault::InvalidHandle
-        | Fault::Error(..) => false,
-    }
-}
-
-/// Whether the work is done although the caller hears of a failure, or of nothing.
-#[must_use]
-pub fn does_its_work(fault: &Fault) -> bool {
-    matches!(
-        fault,
-        Fault::StallAfterWork
-            | Fault::HalfAnswer
-            | Fault::CutAfter(_)
-            | Fault::Late(_)
-            | Fault::SlowAnswer(_)
-            | Fault::ReplyAfterWork(..)
-            | Fault::ForgetEntries { done: true, .. }
-    )
 }
 
 /// What holds for every answer that is no success: a problem of RFC 9457 in our own words, and when to come back.

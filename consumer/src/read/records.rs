@@ -142,7 +142,7 @@ impl Queries for Table {
             if fault == Fault::Gone {
                 self.directory.table_is_gone(&self.environment, &table);
             }
-            if fault == Fault::Refused { Problem::Internal } else { Problem::UNAVAILABLE }
+            Problem::UNAVAILABLE
         })?;
         let stopped_at = answer.last_evaluated_key.as_ref().and_then(id_of);
         Ok(Answer { items: answer.items.unwrap_or_default(), stopped_at })

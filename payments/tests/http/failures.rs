@@ -9,7 +9,7 @@ use crate::support::{INVOICE_7, ORDER_1, Payments, accepted, aws_with, claims, p
 #[tokio::test]
 async fn a_throttled_or_failing_claim_is_tried_again_before_the_answer() {
     for fault in
-        [Fault::Throttled, Fault::ThrottledOtherwise, Fault::InternalError, Fault::Unavailable, Fault::HtmlPage]
+        [Fault::Throttled, Fault::ThrottledOtherwise, Fault::InternalError, Fault::Unavailable, Fault::Page(503)]
     {
         let aws = aws_with("acme");
         let payments = Payments::start(&aws, "acme", &[]).await;

@@ -12,7 +12,7 @@ const QUEUE: &str = "consumer-acme";
 
 #[tokio::test]
 async fn an_event_that_sqs_throttles_or_drops_at_first_is_sent_again_before_the_answer() {
-    for fault in [Fault::Throttled, Fault::InternalError, Fault::Unavailable, Fault::HtmlPage] {
+    for fault in [Fault::Throttled, Fault::InternalError, Fault::Unavailable, Fault::Page(503)] {
         let aws = aws_with("acme");
         let producer = Producer::start(&aws, "acme", &[]).await;
         let first = aws.on(Op::SendMessageBatch).nth(1).fail(fault.clone());

@@ -92,6 +92,7 @@ impl Fault {
             | "MissingAuthenticationToken"
             | "MissingAuthenticationTokenException"
             | "OptInRequired"
+            | "UnsupportedOperation"
             | "InvalidAccessKeyId"
             | "AuthFailure"
             | "InvalidSecurity"

@@ -2,24 +2,23 @@
 
 use std::borrow::Cow;
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
 use std::time::{Instant, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http_body_util::BodyExt as _;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::Incoming;
 use hyper::{Method, Request, Response};
 
+use super::answer::{Answer, Manner, response};
 use super::fault::Fault;
 use super::log::{Call, Outcome, Violation};
 use super::op::Op;
 use super::script::Asked;
 use super::shared::{Connection, Shared, lock};
-use super::wire::{REQUEST_ID, Refusal, Reply};
+use super::wire::{Refusal, Reply};
 use super::{dynamodb, identity, sqs, ssm};
 
 /// A request, read.
@@ -102,7 +101,7 @@ pub(crate) async fn handle(
             Violation { op, number, code: refusal.short_code().to_owned(), message: refusal.message.clone() };
         lock(&shared.log).violate(violation);
     }
-    let fault = lock(&shared.script).fault(&Asked { op, target, body: &body });
+    let fault = lock(&shared.script).fault(&Asked { op, target, body: &body, access_key: access_key(&parts) });
     shared.changed();
     if connection.silent.load(Ordering::SeqCst) {
         return std::future::pending().await;
@@ -124,8 +123,11 @@ pub(crate) async fn handle(
     }
     let reply = match fault {
         Some(Fault::Reply(status, body)) => Reply::raw(*status, "application/x-amz-json-1.0", body.clone()),
-        Some(Fault::HtmlPage) => {
-            Reply::raw(503, "text/html", "<html><body>503 Service Temporarily Unavailable</body></html>")
+        Some(Fault::Page(status)) => {
+            Reply::raw(*status, "text/html", format!("<html><body>{status}, says something in between</body></html>"))
+        }
+        Some(Fault::Redirect) => {
+            Reply { location: Some(format!("{}/elsewhere", shared.endpoint)), ..Reply::raw(307, "text/html", "") }
         }
         _ => match fault.and_then(|fault| fault.refusal(op)) {
             Some(refusal) => refusal.reply(op.service()),
@@ -133,7 +135,7 @@ pub(crate) async fn handle(
         },
     };
     shared.changed();
-    let mut half = false;
+    let mut manner = Manner::AtOnce;
     let reply = match fault {
         Some(Fault::StallAfterWork) => return std::future::pending().await,
         Some(Fault::CutAfter(cut)) => {
@@ -146,9 +148,18 @@ pub(crate) async fn handle(
             reply
         }
         Some(Fault::HalfAnswer) => {
-            half = true;
+            manner = Manner::Half(None);
             reply
         }
+        Some(Fault::CutMidway(cut)) => {
+            manner = Manner::Half(Some((Arc::clone(&connection), *cut)));
+            reply
+        }
+        Some(Fault::Trickle(pause)) => {
+            manner = Manner::Trickle(*pause, None);
+            reply
+        }
+        Some(Fault::Truncated) => Reply { body: reply.body.slice(..reply.body.len() / 2), ..reply },
         Some(Fault::ReplyAfterWork(status, body)) => Reply::raw(*status, "application/x-amz-json-1.0", body.clone()),
         _ => reply,
     };
@@ -156,7 +167,7 @@ pub(crate) async fn handle(
         return std::future::pending().await;
     }
     logged.end(Outcome::Answered(reply.status));
-    Ok(response(reply, half))
+    Ok(response(reply, manner))
 }
 
 /// Does what the request asks for; refusals are answers, too.
@@ -176,7 +187,7 @@ async fn work(
         (None, Ok(Read::Sqs(sqs::Request::Receive(receive)))) => sqs::receive(shared, &receive, fault).await,
         (None, Ok(Read::Sqs(request))) => sqs::execute(shared, op, number, &request, fault),
         (None, Ok(Read::DynamoDb(request))) => dynamodb::execute(shared, op, &request, fault),
-        (None, Ok(Read::Ssm(request))) => ssm::execute(shared, op, &request),
+        (None, Ok(Read::Ssm(request))) => ssm::execute(shared, op, &request, fault),
         (None, Ok(Read::Sts(form))) if op == Op::AssumeRoleWithWebIdentity => identity::assume_role(shared, &form),
         (None, Ok(Read::Sts(_))) => Ok(identity::caller(shared)),
         (None, Ok(Read::Container)) => identity::container(shared, header(parts, "authorization")),
@@ -268,46 +279,4 @@ async fn collected(mut body: Incoming) -> Result<Bytes, hyper::Error> {
         all.extend_from_slice(&data);
     }
     Ok(if all.is_empty() { first } else { all.freeze() })
-}
-
-fn response(reply: Reply, half: bool) -> Response<Answer> {
-    let mut builder = Response::builder()
-        .status(reply.status)
-        .header("content-type", reply.content_type)
-        .header("x-amzn-requestid", REQUEST_ID);
-    if let Some(query_error) = reply.query_error {
-        builder = builder.header("x-amzn-query-error", query_error);
-    }
-    let answer = Answer { left: Some(reply.body), half };
-    // A status or header that is none comes from the script: a mistake of the test.
-    builder.body(answer).expect("a scripted answer has a valid status and headers")
-}
-
-/// A body that is sent at once, or of which only half ever comes.
-pub(crate) struct Answer {
-    left: Option<Bytes>,
-    half: bool,
-}
-
-impl Body for Answer {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.half {
-            return match self.left.take() {
-                Some(body) => Poll::Ready(Some(Ok(Frame::data(body.slice(..body.len() / 2))))),
-                None => Poll::Pending,
-            };
-        }
-        Poll::Ready(self.left.take().filter(|body| !body.is_empty()).map(|body| Ok(Frame::data(body))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        !self.half && self.left.as_ref().is_none_or(Bytes::is_empty)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.as_ref().map_or(0, |body| body.len() as u64))
-    }
 }

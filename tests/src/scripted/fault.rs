@@ -49,8 +49,10 @@ pub enum Fault {
     InternalError,
     /// 503.
     Unavailable,
-    /// 503 with a page of HTML, as a load balancer in between answers.
-    HtmlPage,
+    /// A page of HTML with this status, as something in between answers.
+    Page(u16),
+    /// Told to ask elsewhere, where nothing is.
+    Redirect,
     /// The role may not do this.
     AccessDenied,
     /// The session's credentials have run out.
@@ -73,6 +75,12 @@ pub enum Fault {
     StallAfterWork,
     /// Headers and half of the body, then never a byte; the work is done.
     HalfAnswer,
+    /// Half of the body, and the headers say that this is all; the work is done.
+    Truncated,
+    /// Headers and half of the body, then the connection ends; the work is done.
+    CutMidway(Cut),
+    /// The body a byte at a time, with this pause after each; the work is done.
+    Trickle(Duration),
     /// The connection ends before the work is done.
     CutBefore(Cut),
     /// The connection ends instead of the answer; the work is done.
@@ -97,10 +105,20 @@ pub enum Fault {
         /// Whether it is done all the same.
         done: bool,
     },
+    /// The result of a batch speaks of entries that nobody sent, good and failed, and of no other; the work is done.
+    Strangers,
+    /// The result of a batch lists each entry as good and as failed (without sender fault); the work is done.
+    BothWays,
     /// These items come back in `UnprocessedItems`.
     Unprocessed(Which),
+    /// `UnprocessedItems` has as many items as were sent, but other ones; nothing is written.
+    UnprocessedStrangers,
     /// Every message of the receive comes twice in it; only the second handle is the valid one.
     Duplicates,
+    /// A receive brings one message more than it was asked for.
+    OneTooMany,
+    /// The messages of a receive lack this field.
+    Without(&'static str),
 }
 
 impl Fault {
@@ -120,65 +138,6 @@ impl Fault {
             Self::Error(status, code, message) => Refusal::new(*status, *code, *message).known_as(*code),
             _ => return None,
         })
-    }
-
-    /// Every kind of fault that `op` can meet, one of each, with parameters that fit a quick test.
-    #[must_use]
-    pub fn each_of(op: Op) -> Vec<Self> {
-        let mut faults = vec![
-            Self::Throttled,
-            Self::ThrottledOtherwise,
-            Self::InternalError,
-            Self::Unavailable,
-            Self::HtmlPage,
-            Self::AccessDenied,
-            Self::ExpiredToken,
-            Self::Gone,
-            Self::GoneByHeader,
-            Self::Stall,
-            Self::StallAfterWork,
-            Self::HalfAnswer,
-            Self::CutBefore(Cut::Reset),
-            Self::CutBefore(Cut::Close),
-            Self::CutAfter(Cut::Reset),
-            Self::CutAfter(Cut::Close),
-            Self::Late(Duration::from_millis(150)),
-            Self::SlowAnswer(Duration::from_millis(150)),
-            Self::Reply(200, "not JSON".into()),
-        ];
-        // Where an empty object is all that success says, it would be a lie that nobody can see through.
-        let says_nothing = matches!(
-            op,
-            Op::PutItem | Op::GetItem | Op::BatchWriteItem | Op::DeleteMessage | Op::ChangeMessageVisibility
-        );
-        if !says_nothing {
-            faults.extend([Self::Reply(200, "{}".into()), Self::Reply(200, String::new())]);
-        }
-        match op {
-            Op::SendMessageBatch | Op::DeleteMessageBatch | Op::ChangeMessageVisibilityBatch => {
-                for (code, sender_fault) in [("InternalError", false), ("InvalidParameterValue", true)] {
-                    faults.push(Self::FailEntries { which: Which::First(1), code, sender_fault });
-                    faults.push(Self::FailEntries { which: Which::All, code, sender_fault });
-                }
-                for done in [true, false] {
-                    faults.push(Self::ForgetEntries { which: Which::First(1), done });
-                }
-            }
-            Op::BatchWriteItem => faults.extend([Self::Unprocessed(Which::First(1)), Self::Unprocessed(Which::All)]),
-            Op::ReceiveMessage => faults.extend([
-                Self::Duplicates,
-                Self::Reply(200, r#"{"Messages":null}"#.into()),
-                Self::Reply(200, r#"{"Messages":[]}"#.into()),
-            ]),
-            _ => {}
-        }
-        if matches!(
-            op,
-            Op::DeleteMessage | Op::DeleteMessageBatch | Op::ChangeMessageVisibility | Op::ChangeMessageVisibilityBatch
-        ) {
-            faults.push(Self::InvalidHandle);
-        }
-        faults
     }
 }
 
@@ -292,16 +251,6 @@ pub(crate) fn invalid_handle(message: &str) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_call_meets_every_kind_of_whole_call_fault() {
-        for &op in Op::ALL {
-            let faults = Fault::each_of(op);
-            assert!(faults.len() >= 19, "{op:?}");
-            assert!(faults.contains(&Fault::CutAfter(Cut::Reset)), "{op:?}");
-        }
-        assert!(Fault::each_of(Op::BatchWriteItem).contains(&Fault::Unprocessed(Which::All)));
-    }
 
     #[test]
     fn a_missing_queue_has_two_spellings() {

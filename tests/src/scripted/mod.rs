@@ -8,17 +8,19 @@
 //! | file | idea |
 //! |---|---|
 //! | [`op`] | the operations |
-//! | [`fault`], [`script`] | what goes wrong, and when |
-//! | `server`, `dispatch`, `wire` | connections, one request, how answers look |
+//! | [`fault`], `kinds`, [`script`] | what goes wrong, every kind of it, and when |
+//! | `server`, `dispatch`, `wire`, `answer` | connections, one request, how answers look and go out |
 //! | `sqs`, `dynamodb`, `ssm`, `identity` | the services |
 //! | [`log`], `inspect`, `wait` | the requests as they came, what was wrong with them, what a test sees and waits for |
 
+mod answer;
 mod builder;
 mod dispatch;
 mod dynamodb;
 pub mod fault;
 mod identity;
 mod inspect;
+mod kinds;
 pub mod log;
 pub mod op;
 mod pace;

@@ -18,6 +18,8 @@ pub struct Asked<'a> {
     pub target: &'a str,
     /// The body as it came.
     pub body: &'a [u8],
+    /// The access key it was signed with; empty if none.
+    pub access_key: &'a str,
 }
 
 type Condition = Box<dyn Fn(&Asked<'_>) -> bool + Send + Sync>;
@@ -253,7 +255,7 @@ mod tests {
     use super::*;
 
     fn asked(op: Op, target: &'static str) -> Asked<'static> {
-        Asked { op, target, body: b"" }
+        Asked { op, target, body: b"", access_key: "" }
     }
 
     #[test]

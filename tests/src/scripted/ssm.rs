@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::fault::Fault;
 use super::op::Op;
 use super::shared::{Shared, lock};
 use super::wire::{Refusal, Reply};
@@ -91,7 +92,7 @@ fn check(name: &str) -> Result<(), Refusal> {
 }
 
 /// Answers a request.
-pub(crate) fn execute(shared: &Shared, op: Op, request: &Request) -> Result<Reply, Refusal> {
+pub(crate) fn execute(shared: &Shared, op: Op, request: &Request, fault: Option<&Fault>) -> Result<Reply, Refusal> {
     let ssm = lock(&shared.ssm);
     let show = |name: &String| {
         let (value, version) = ssm.parameters.get(name)?;
@@ -104,8 +105,13 @@ pub(crate) fn execute(shared: &Shared, op: Op, request: &Request) -> Result<Repl
         let found = request.names.first().and_then(show);
         json!({"Parameter": found.ok_or_else(|| super::fault::gone(op, false))?})
     } else {
-        let found: Vec<Value> = request.names.iter().filter_map(show).collect();
-        let missing: Vec<&String> = request.names.iter().filter(|name| !ssm.parameters.contains_key(*name)).collect();
+        let forgotten = |at: usize, name: &str| match fault {
+            Some(Fault::ForgetEntries { which, .. }) => which.picks(at, name),
+            _ => false,
+        };
+        let names = request.names.iter().enumerate().filter(|(at, name)| !forgotten(*at, name)).map(|(_, name)| name);
+        let found: Vec<Value> = names.clone().filter_map(show).collect();
+        let missing: Vec<&String> = names.filter(|name| !ssm.parameters.contains_key(*name)).collect();
         json!({"Parameters": found, "InvalidParameters": missing})
     };
     Ok(Reply { content_type: "application/x-amz-json-1.1", ..Reply::json(body.to_string()) })

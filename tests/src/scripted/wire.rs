@@ -12,18 +12,20 @@ pub(crate) struct Reply {
     pub(crate) content_type: &'static str,
     /// `x-amzn-query-error`, by which SQS names an error as its older protocol did.
     pub(crate) query_error: Option<String>,
+    /// Where a redirection leads.
+    pub(crate) location: Option<String>,
     pub(crate) body: Bytes,
 }
 
 impl Reply {
     /// A good answer of a JSON service.
     pub(crate) fn json(body: impl Into<Bytes>) -> Self {
-        Self { status: 200, content_type: "application/x-amz-json-1.0", query_error: None, body: body.into() }
+        Self::raw(200, "application/x-amz-json-1.0", body)
     }
 
     /// An answer of any status, without the trimmings of a service.
     pub(crate) fn raw(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
-        Self { status, content_type, query_error: None, body: body.into() }
+        Self { status, content_type, query_error: None, location: None, body: body.into() }
     }
 }
 
@@ -87,7 +89,7 @@ impl Refusal {
         let query_error = self.query_code.as_ref().map(|code| format!("{code};{fault}"));
         let content_type =
             if service == Service::Ssm { "application/x-amz-json-1.1" } else { "application/x-amz-json-1.0" };
-        Reply { status: self.status, content_type, query_error, body: body.to_string().into() }
+        Reply { query_error, ..Reply::raw(self.status, content_type, body.to_string()) }
     }
 }
 

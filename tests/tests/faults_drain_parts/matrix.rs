@@ -32,22 +32,21 @@ async fn one_fault_of_any_call_loses_nothing_and_stores_everything_once() {
 async fn a_call_that_fails_for_seconds_deletes_nothing_unwritten_and_makes_no_dead_letter() {
     each(calls_and_faults(), |(op, fault)| async move {
         // A poll whose answer is lost has used up a receive of its messages: those are AWS's to give up.
-        let uses_up =
-            op == Op::ReceiveMessage && matches!(fault, Fault::StallAfterWork | Fault::HalfAnswer | Fault::CutAfter(_));
+        let uses_up = op == Op::ReceiveMessage && fault.loses_a_receive();
         let aws = acme(if uses_up { 100 } else { 10 });
         let events = put_many(&aws, 25);
         let rule = aws.on(op).fail(fault.clone());
-        let service = consumer(&aws).start().await;
+        let service = consumer(&aws).set("VISIBILITY_TIMEOUT", "3s").start().await;
         aws.wait_until("two calls that fail", |_| rule.hits() >= 2).await;
         // An outage longer than the visibility timeout.
         let calls_before = aws.count(op);
-        aws.holds_within(Duration::from_secs(6), |aws| {
+        aws.holds_within(Duration::from_secs(4), |aws| {
             assert_nothing_lost(aws, &events);
             false
         })
         .await;
         let calls = aws.count(op) - calls_before;
-        assert!(calls <= 120, "{calls} calls in 6 s of outage");
+        assert!(calls <= 80, "{calls} calls in 4 s of outage");
         rule.lift();
         drained(&aws, &events).await;
         let lines = service.process.lines().len();
@@ -66,6 +65,21 @@ async fn any_fault_of_the_first_read_of_parameters_delays_draining_and_no_more()
         drained(&aws, &events).await;
         let reads = aws.count(Op::GetParameters) + aws.count(Op::GetParameter);
         assert!(reads <= 4, "{reads} reads");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_role_that_reads_parameters_one_by_one_any_fault_of_it_delays_draining_and_no_more() {
+    each(Fault::each_of(Op::GetParameter), |fault| async move {
+        let aws = acme(10);
+        let events = put_many(&aws, 5);
+        aws.on(Op::GetParameters).fail(Fault::AccessDenied);
+        aws.on(Op::GetParameter).nth(1).fail(fault);
+        let _service = consumer(&aws).start().await;
+        drained(&aws, &events).await;
+        let reads = aws.count(Op::GetParameter);
+        assert!(reads <= 8, "{reads} reads");
     })
     .await;
 }

@@ -1,7 +1,8 @@
 //! Receiving: empty answers, broken polls, a queue that is not there.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tests::matrix::each;
 use tests::scripted::{Aws, Cut, Fault, Op, Outcome, QueueSpec};
 use tests::service::{Kind, Launch};
 
@@ -60,6 +61,21 @@ async fn by_default_a_poll_waits_twenty_seconds_and_outlives_every_other_timeout
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_poll_without_a_byte_for_24_seconds_is_idle_and_no_stalled_stream() {
+    // Longer than the time without data that the SDK's own watch over streams allows, and within the poll's.
+    let aws = acme(10);
+    aws.on(Op::ReceiveMessage).nth(1).fail(Fault::SlowAnswer(Duration::from_secs(4)));
+    let service = Launch::new(Kind::Consumer, &aws, "acme").start().await;
+    aws.wait_until("the poll after it", |aws| aws.count(Op::ReceiveMessage) >= 2).await;
+    let poll = aws.calls(Op::ReceiveMessage)[0].clone();
+    assert_eq!(poll.outcome, Outcome::Answered(200), "{}", service.process.story());
+    let took = poll.ended.map(|ended| ended.duration_since(poll.arrived)).unwrap_or_default();
+    assert!(took >= Duration::from_secs(24), "{took:?}");
+    let log = service.process.lines().join("\n");
+    assert!(!log.contains("\"WARN\"") && !log.contains("\"ERROR\""), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_poll_that_is_reset_is_logged_and_polled_again() {
     let aws = acme(10);
     aws.on(Op::ReceiveMessage).nth(3).fail(Fault::CutBefore(Cut::Reset));
@@ -84,8 +100,8 @@ async fn a_poll_that_falls_silent_is_given_up_and_polled_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_at_once_are_met_with_pauses_and_end_by_themselves() {
-    let refused = Fault::AccessDenied;
-    for fault in [Some(Fault::Gone), Some(Fault::GoneByHeader), Some(refused), None] {
+    let faults = [Fault::Gone, Fault::GoneByHeader, Fault::AccessDenied].map(Some);
+    each([&faults[..], &[None]].concat(), |fault| async move {
         let aws = acme(10);
         let service = consumer(&aws).start().await;
         aws.wait_until("a poll", |aws| aws.count(Op::ReceiveMessage) >= 1).await;
@@ -103,8 +119,12 @@ async fn errors_at_once_are_met_with_pauses_and_end_by_themselves() {
             None => aws.come_back().await,
         }
         let events = put_many(&aws, 3);
+        // The longest pause is 20 s.
+        let told = Instant::now();
         drained(&aws, &events).await;
-    }
+        assert!(told.elapsed() < Duration::from_secs(23), "{fault:?}: {:?}", told.elapsed());
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use tests::matrix::each;
 use tests::scripted::{Chaos, Fault, Op, Which};
 
 use super::{DEAD, QUEUE, TABLE, acme, consumer, drained, put, put_many, stored};
@@ -123,7 +124,7 @@ async fn a_message_that_comes_again_while_it_is_written_is_deleted_by_its_latest
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_is_down_for_several_visibility_timeouts_costs_no_message() {
-    for fault in [Fault::Unavailable, Fault::Throttled, Fault::Gone, Fault::AccessDenied] {
+    each(vec![Fault::Unavailable, Fault::Throttled, Fault::Gone, Fault::AccessDenied], |fault| async move {
         let aws = acme(4);
         let events = put_many(&aws, 40);
         let rules = [aws.on(Op::BatchWriteItem).fail(fault.clone()), aws.on(Op::PutItem).fail(fault.clone())];
@@ -139,7 +140,8 @@ async fn a_table_that_is_down_for_several_visibility_timeouts_costs_no_message()
         assert!(most < Some(4), "{fault:?}: receives were used up: {most:?}");
         rules.iter().for_each(tests::scripted::Scripted::lift);
         drained(&aws, &events).await;
-    }
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

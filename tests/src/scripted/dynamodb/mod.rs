@@ -48,6 +48,9 @@ impl DynamoDb {
     }
 }
 
+/// An item that nobody sent.
+const STRANGER: &str = r#"{"PutRequest":{"Item":{"tenant_id":{"S":"nobody"},"message_id":{"S":"nothing"}}}}"#;
+
 /// Answers a request.
 pub(crate) fn execute(shared: &Shared, op: Op, request: &Request<'_>, fault: Option<&Fault>) -> Result<Reply, Refusal> {
     let mut tables = lock(&shared.dynamodb);
@@ -73,7 +76,11 @@ pub(crate) fn execute(shared: &Shared, op: Op, request: &Request<'_>, fault: Opt
             }
             for ((name, writes), keys) in batch.iter().zip(keys) {
                 let table = tables.table(name, op)?;
-                let left = write_all(table, writes, keys, fault);
+                let left = if fault == Some(&Fault::UnprocessedStrangers) {
+                    writes.iter().map(|_| STRANGER).collect()
+                } else {
+                    write_all(table, writes, keys, fault)
+                };
                 if !left.is_empty() {
                     unprocessed.push(format!("{}:[{}]", serde_json::Value::from(&**name), left.join(",")));
                 }

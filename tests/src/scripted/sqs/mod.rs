@@ -196,10 +196,17 @@ fn answer<E: Entry>(
             }
             _ => work(entry, &mut fields).map_err(|refusal| (refusal, true)),
         };
+        let stranger = (fault == Some(&Fault::Strangers)).then(|| (at + 17).to_string());
+        let id = stranger.as_deref().unwrap_or(entry.id());
+        if result.is_ok() && (stranger.is_some() || fault == Some(&Fault::BothWays)) {
+            failed.push(
+                serde_json::json!({"Id": id, "SenderFault": false, "Code": "InternalError", "Message": "scripted"}),
+            );
+        }
         match result {
             Ok(()) => {
                 good.extend_from_slice(if good.is_empty() { b"{\"Id\":" } else { b",{\"Id\":" });
-                push_json_string(&mut good, entry.id());
+                push_json_string(&mut good, id);
                 if !fields.is_empty() {
                     good.push(b',');
                     good.extend_from_slice(&fields);
@@ -207,7 +214,7 @@ fn answer<E: Entry>(
                 good.push(b'}');
             }
             Err((refusal, sender_fault)) => failed.push(serde_json::json!({
-                "Id": entry.id(), "SenderFault": sender_fault, "Code": refusal.short_code(), "Message": refusal.message,
+                "Id": id, "SenderFault": sender_fault, "Code": refusal.short_code(), "Message": refusal.message,
             })),
         }
     }

@@ -23,6 +23,8 @@ struct Wanted {
     system: Names,
     attributes: Names,
     twice: bool,
+    /// Left out of each message.
+    without: &'static str,
 }
 
 /// Which attributes a receive asks for.
@@ -63,7 +65,8 @@ pub(crate) async fn receive(
         let system = [request.attribute_names.as_slice(), &request.message_system_attribute_names].concat();
         Wanted {
             queue,
-            most: request.max_number_of_messages.unwrap_or(1).unsigned_abs() as usize,
+            most: request.max_number_of_messages.unwrap_or(1).unsigned_abs() as usize
+                + usize::from(fault == Some(&Fault::OneTooMany)),
             visibility: request
                 .visibility_timeout
                 .map_or(sqs.queues[queue].spec.visibility, |value| seconds(Some(value))),
@@ -71,6 +74,7 @@ pub(crate) async fn receive(
             system: Names::of(&system),
             attributes: Names::of(&request.message_attribute_names),
             twice: fault == Some(&Fault::Duplicates),
+            without: if let Some(Fault::Without(field)) = fault { field } else { "" },
         }
     };
     if let Some(reply) = attempt(shared, &wanted)? {
@@ -148,16 +152,21 @@ fn attempt(shared: &Shared, wanted: &Wanted) -> Result<Option<Reply>, Refusal> {
 fn show(out: &mut Vec<u8>, wanted: &Wanted, queue: &Queue, slot: u32) {
     let Some(message) = &queue.slots[slot as usize] else { return };
     let handle = Handle { queue: wanted.queue as u32, slot, serial: message.serial, generation: message.generation };
-    out.extend_from_slice(if out.is_empty() { b"{\"MessageId\":\"" } else { b",{\"MessageId\":\"" });
-    out.extend_from_slice(message.id.as_bytes());
-    out.extend_from_slice(b"\",\"ReceiptHandle\":\"");
-    out.extend_from_slice(handle.text().as_bytes());
-    out.extend_from_slice(b"\",\"MD5OfBody\":\"");
+    out.extend_from_slice(if out.is_empty() { b"{\"MD5OfBody\":\"" } else { b",{\"MD5OfBody\":\"" });
     out.extend_from_slice(message.body_md5.as_bytes());
-    out.extend_from_slice(b"\",\"Body\":");
-    push_json_string(out, &message.body);
-    show_system(out, wanted, message);
-    show_attributes(out, wanted, message);
+    out.push(b'"');
+    for (name, value) in [("MessageId", &*message.id), ("ReceiptHandle", &handle.text()), ("Body", &*message.body)] {
+        if wanted.without != name {
+            out.extend_from_slice(format!(",\"{name}\":").as_bytes());
+            push_json_string(out, value);
+        }
+    }
+    if wanted.without != "Attributes" {
+        show_system(out, wanted, message);
+    }
+    if wanted.without != "MessageAttributes" {
+        show_attributes(out, wanted, message);
+    }
     out.push(b'}');
 }
 
