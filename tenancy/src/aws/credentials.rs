@@ -126,7 +126,8 @@ impl Held {
         let renew_before = life.map(|life| RENEW_BEFORE.min(life / 5)).unwrap_or_default();
         Self {
             renew_at: expiry.and_then(|at| at.checked_sub(renew_before)),
-            unusable_at: expiry.and_then(|at| at.checked_sub(LAST_USE.min(renew_before))),
+            // However short the life, there is a time to renew in which the old ones are still good.
+            unusable_at: expiry.and_then(|at| at.checked_sub(LAST_USE.min(renew_before / 2))),
             since: Instant::now(),
             credentials,
         }
@@ -171,12 +172,12 @@ impl Refreshing {
         Self(Arc::new(Inner { name, source, state: Mutex::default() }))
     }
 
-    /// AWS did not take a call that was signed with this access key, although it is not past its time. If it is the one in
-    /// use, it is renewed in the background; until then it stays in use, since AWS may have been wrong.
-    pub(super) fn rejected(&self, access_key: &str) {
+    /// AWS did not take the credentials in use, although it is not past their time. They are renewed in the background; until
+    /// then they stay in use, since AWS may have been wrong.
+    pub(super) fn rejected(&self) {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let in_use = state.current.as_ref().filter(|held| held.credentials.access_key_id() == access_key);
-        let due = in_use.is_some_and(|held| held.since.elapsed() >= REJECTED_AGAIN);
+        // What an older session is answered may come when the next one is in use: that one is too new to be meant.
+        let due = state.current.as_ref().is_some_and(|held| held.since.elapsed() >= REJECTED_AGAIN);
         let paused = state.pause.as_ref().is_some_and(|(until, _)| *until > Instant::now());
         if due && state.renewal.is_none() && !paused {
             tracing::warn!(source = %self.0.name, "AWS does not take the credentials in use; they are renewed");

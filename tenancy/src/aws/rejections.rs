@@ -27,7 +27,7 @@ impl Intercept for Rejections {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let (Some(request), Some(response)) = (context.request(), context.response()) else { return Ok(()) };
+        let Some(response) = context.response() else { return Ok(()) };
         if !matches!(response.status().as_u16(), 400 | 401 | 403) {
             return Ok(());
         }
@@ -35,9 +35,7 @@ impl Intercept for Rejections {
         let body = response.body().bytes().unwrap_or_default();
         let body = std::str::from_utf8(body).unwrap_or_default();
         if WORDS.iter().any(|word| says.contains(word) || body.contains(word)) {
-            let signed = request.headers().get("authorization").unwrap_or_default();
-            let access_key = signed.split("Credential=").nth(1).and_then(|scope| scope.split('/').next());
-            self.0.rejected(access_key.unwrap_or_default());
+            self.0.rejected();
         }
         Ok(())
     }

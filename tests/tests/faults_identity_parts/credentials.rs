@@ -1,6 +1,6 @@
 //! Sessions: got once, renewed in time, and missed without harm.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tests::matrix::{assert_honest, each};
 use tests::scripted::{Aws, Fault, Op};
@@ -32,36 +32,6 @@ async fn a_thousand_requests_share_one_session_of_the_web_identity() {
         said.contains("web identity token") && said.contains(token.path()),
         "the start names where credentials come from:\n{said}"
     );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn sessions_that_end_under_load_are_renewed_with_the_token_of_the_day_and_no_request_fails() {
-    let (aws, token) = (Aws::start(), TokenFile::new("token-1"));
-    aws.provision("acme");
-    aws.only_sessions();
-    aws.session_length(Duration::from_secs(6));
-    aws.web_identity_tokens(&["token-1"]);
-    // Every second call to STS is slow, and one in three is throttled.
-    aws.on(Op::AssumeRoleWithWebIdentity).nth(2).fail(Fault::Throttled);
-    aws.on(Op::AssumeRoleWithWebIdentity).nth(4).fail(Fault::Late(Duration::from_millis(500)));
-    let producer = with_web_identity(Kind::Producer, &aws, &token).start().await;
-    let _consumer = with_web_identity(Kind::Consumer, &aws, &token).set("SHUTDOWN_TIMEOUT", "5s").start().await;
-    aws.web_identity_tokens(&["token-2"]);
-    token.write("token-2");
-    let (start, mut sent) = (Instant::now(), 0);
-    while aws.sessions() < 8 {
-        let answer = producer.event("acme", "{}").await;
-        assert_eq!(answer.status, 200, "request {sent} after {:?}: {}", start.elapsed(), answer.text());
-        sent += 1;
-        assert!(start.elapsed() < Duration::from_secs(60), "{}", aws.story());
-    }
-    aws.wait_until("every event as a record", |aws| {
-        aws.row_count("consumer-acme") == sent && aws.queue("consumer-acme").is_empty()
-    })
-    .await;
-    // Two processes; a session of 6 s is renewed a fifth of its life before its end.
-    let (renewals, lives) = (aws.count(Op::AssumeRoleWithWebIdentity), start.elapsed().as_secs_f64() / 4.0);
-    assert!((renewals as f64) < 2.0 * lives + 8.0, "{renewals} calls to STS in {:?}", start.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

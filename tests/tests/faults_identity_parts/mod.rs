@@ -1,6 +1,8 @@
 mod credentials;
 mod endpoints;
 mod parameters;
+mod sessions;
+mod starting;
 
 use std::path::PathBuf;
 
