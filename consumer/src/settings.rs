@@ -36,7 +36,8 @@ pub struct Settings {
     pub max_in_flight: usize,
 
     /// Memory for messages that are received and not yet written, in bytes. A message takes about four times its size while it
-    /// passes through, so the process may take four times this above its idle size.
+    /// passes through, so the process may take four times this above its idle size. When messages suddenly grow, receives that
+    /// are open at that moment may exceed it, once.
     #[arg(long, env, hide_env_values = true, default_value_t = 8_388_608)]
     pub max_in_flight_bytes: usize,
 

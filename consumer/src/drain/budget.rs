@@ -2,7 +2,8 @@
 //!
 //! A receive reserves before it starts, since what it brings has to be taken. How many bytes it will bring is not known, so
 //! it reserves what receives have brought lately (at first: what large messages take) and settles when it is back. That
-//! keeps memory within the bound but for the first receive after messages suddenly grew.
+//! keeps memory within the bound but for the receives that are open when messages suddenly grow: each may bring ten times the
+//! largest message once. To reserve that always would be a bound to the byte, at three receives at a time for 8 MiB.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -221,6 +222,25 @@ mod tests {
         drop(first);
         let _one = granted(&budget).await.unwrap();
         assert!(granted(&budget).await.is_none(), "two of 5 MiB do not fit into 8");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_receive_that_brings_more_than_was_expected_counts_in_full_before_the_next_begins() {
+        let budget = Budget::new(1_000, 1_048_576);
+        for _ in 0..200 {
+            granted(&budget).await.unwrap().learn(4_096);
+        }
+        // Small ones were usual, so two are open; both bring 900 KiB, which nobody could know.
+        let (mut one, mut two) = (granted(&budget).await.unwrap(), granted(&budget).await.unwrap());
+        one.learn(900 * 1_024);
+        let tickets = (one.ticket(900 * 1_024), two.ticket(900 * 1_024));
+        drop((one, two));
+        assert_eq!(budget.bytes(), 1_800 * 1_024, "above the bound, once");
+        assert!(granted(&budget).await.is_none(), "nothing more before there is room");
+        drop(tickets.0);
+        assert!(granted(&budget).await.is_none(), "900 KiB in flight and 900 KiB expected are above 1 MiB");
+        drop(tickets.1);
+        assert!(granted(&budget).await.is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -87,6 +87,38 @@ fn content_types_of_json_are_kept_as_written() {
 }
 
 proptest! {
+    /// By SQS's documentation, with no stand-in for SQS that might be more lenient.
+    #[test]
+    fn whatever_the_event_its_message_is_one_that_sqs_takes(
+        tenant in "[a-z]([a-z0-9]{0,30})",
+        text in any::<String>(),
+        kind in "(application|text)/([a-z.]{1,20}\\+)?json(; [a-z]{1,10}=[!-:<-~]{1,40})?",
+        traceparent in prop::option::of("00-[0-9a-f]{32}-[0-9a-f]{16}-01"),
+    ) {
+        let (Ok(tenant), Ok(content_type)) = (tenant.parse(), ContentType::parse(&kind)) else { return Ok(()) };
+        let body = Body::from_client(&Bytes::from(serde_json::to_string(&text).unwrap())).unwrap();
+        let traceparent = traceparent.map(Into::into);
+        let message = Outgoing { tenant, message_id: Uuid::now_v7(), body, content_type, traceparent };
+        let producer = "pool-1".parse().unwrap();
+        let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
+        prop_assert!(!message.body.as_str().is_empty() && message.body.as_str().chars().all(allowed));
+        let attributes = message.attributes(&producer).unwrap();
+        prop_assert!((1..=10).contains(&attributes.len()));
+        let mut counted = message.body.as_str().len();
+        for (name, attribute) in attributes {
+            let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+            prop_assert!((1..=256).contains(&name.len()) && name.bytes().all(legal), "{}", name);
+            prop_assert!(!name.starts_with('.') && !name.ends_with('.') && !name.contains(".."), "{}", name);
+            let lower = name.to_ascii_lowercase();
+            prop_assert!(!lower.starts_with("aws.") && !lower.starts_with("amazon."), "{}", name);
+            prop_assert_eq!(attribute.data_type(), "String");
+            let value = attribute.string_value().unwrap_or_default();
+            prop_assert!(!value.is_empty() && value.chars().all(allowed), "{}", name);
+            counted += name.len() + attribute.data_type().len() + value.len();
+        }
+        prop_assert_eq!(message.size(&producer), counted);
+    }
+
     #[test]
     fn any_json_string_survives_but_for_the_escape(text in any::<String>()) {
         let json = serde_json::to_string(&text).unwrap();

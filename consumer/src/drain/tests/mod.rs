@@ -3,6 +3,7 @@
 mod deletes;
 mod fake;
 mod flow;
+mod limits;
 mod panics;
 mod poison;
 mod stop;
