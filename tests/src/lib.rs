@@ -6,7 +6,7 @@
 //! - [`inside`]: a service in the test's process
 //! - [`command`]: a command of a service's binary
 //! - [`collector`]: an OpenTelemetry collector, which takes spans
-//!
+//! - [`balancer`]: what stands before several of them; [`measure`]: what one takes of the machine
 //! - [`matrix`]: generated cases, and what holds for every answer
 //! - [`openapi`]: what the services' OpenAPI documents have in common
 //!
@@ -15,12 +15,14 @@
 // Test support: what cannot go on is a failed test, and says so by a panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+pub mod balancer;
 pub mod collector;
 pub mod command;
 pub mod http;
 pub mod inside;
 pub mod issuer;
 pub mod matrix;
+pub mod measure;
 pub mod openapi;
 pub mod process;
 pub mod scripted;

@@ -84,6 +84,12 @@ impl Process {
         Self { name: name.to_owned(), child, output }
     }
 
+    /// Its id, while it runs.
+    #[must_use]
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// What it has printed so far, both streams.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {

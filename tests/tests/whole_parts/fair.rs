@@ -1,0 +1,60 @@
+//! Tenants that share: one tenant's thousands, and strangers by the thousand.
+
+use std::time::{Duration, Instant};
+
+use tests::scripted::Aws;
+use tests::service::{Kind, Launch};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_event_behind_a_thousand_of_another_tenant_is_stored_within_seconds() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    let put = |tenant: &str, id: &str| {
+        aws.put_message("consumer-pool-1", "{}", &[("tenant_id", tenant), ("message_id", id)]);
+    };
+    for n in 0..1_000 {
+        put("large", &format!("m-{n:04}"));
+    }
+    put("small", "only");
+    let start = Instant::now();
+    let _consumer = Launch::new(Kind::Consumer, &aws, "pool-1").set("SHUTDOWN_TIMEOUT", "5s").start().await;
+    aws.wait_until("the one of the small tenant", |aws| {
+        aws.rows("consumer-pool-1").iter().any(|row| row.partition == "small" && row.sort == "only")
+    })
+    .await;
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thousands_of_made_up_tenants_make_no_series_of_metrics_and_no_lasting_memory() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    aws.register("acme", "pool-1");
+    let service = Launch::new(Kind::Producer, &aws, "pool-1").start().await;
+    assert_eq!(service.event("acme", "{}").await.status, 200);
+    let flood = async |from: usize| {
+        let mut clients = tokio::task::JoinSet::new();
+        for client in 0..100 {
+            let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
+            clients.spawn(async move {
+                for n in 0..10 {
+                    let tenant = format!("made-up-{}", from + client * 10 + n);
+                    let answer = http.post(&url, &[("tenantID", &tenant)], "{}").await;
+                    assert!([404, 503].contains(&answer.status.as_u16()), "{}", answer.text());
+                }
+            });
+        }
+        clients.join_all().await;
+    };
+    flood(0).await;
+    let (series, memory) = (service.metrics().await.lines().count(), service.process.usage().resident);
+    for round in 1..4 {
+        flood(round * 1_000).await;
+    }
+    let metrics = service.metrics().await;
+    assert!(!metrics.contains("made-up"), "a client's word became a label");
+    assert!(metrics.lines().count() <= series + 20, "{series} lines became {}", metrics.lines().count());
+    let grown = service.process.usage().resident.saturating_sub(memory);
+    assert!(grown < 4 * 1_048_576, "{grown} bytes more after 3,000 more strangers");
+    assert_eq!(service.event("acme", "{}").await.status, 200);
+}

@@ -1,0 +1,198 @@
+//! More than fits: who is beyond is told so at once, who was let in is answered in time, and memory stays where it was.
+
+use std::time::{Duration, Instant};
+
+use tests::http::{Answer, Http};
+use tests::matrix::{assert_honest, assert_in_time};
+use tests::scripted::{Aws, Fault, Op};
+use tests::service::{Kind, Service};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::{QUEUE, acme, launch};
+
+const MIB: usize = 1_048_576;
+
+/// So many requests at once, each over a connection of its own.
+async fn at_once(service: &Service, count: usize, body: &str) -> Vec<Answer> {
+    let mut running = JoinSet::new();
+    for _ in 0..count {
+        let (url, body) = (format!("{}/producer", service.url), body.to_owned());
+        running.spawn(async move { Http::new().post(&url, &[("tenantID", "acme")], body).await });
+    }
+    running.join_all().await
+}
+
+fn taken(answers: &[Answer]) -> usize {
+    answers.iter().filter(|answer| answer.status == 200).count()
+}
+
+/// Those that were turned away: a 503 in our words, with a time to come back, at once.
+#[track_caller]
+fn assert_turned_away_at_once(answers: &[Answer]) -> usize {
+    let away: Vec<&Answer> = answers.iter().filter(|answer| answer.status != 200).collect();
+    for answer in &away {
+        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"), "{}", answer.text());
+        assert_honest(answer);
+        assert!(answer.took < Duration::from_secs(2), "told after {:?}", answer.took);
+    }
+    away.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_beyond_capacity_are_told_at_once_and_those_within_it_meet_their_deadline() {
+    let aws = acme();
+    let service = launch(Kind::Producer, &aws).set("MAX_REQUESTS", "20").set("REQUEST_TIMEOUT", "6s").start().await;
+    let mut memory = 0;
+    for round in 0..5 {
+        let slow = aws.on(Op::SendMessageBatch).fail(Fault::Late(Duration::from_secs(2)));
+        let before = aws.queue(QUEUE).len();
+        let answers = at_once(&service, 200, "{\"n\":1}").await;
+        slow.lift();
+        let (taken, away) = (taken(&answers), assert_turned_away_at_once(&answers));
+        assert_eq!((taken >= 20, taken + away), (true, 200), "{taken} were let in");
+        answers.iter().for_each(|answer| assert_in_time(answer, Duration::from_secs(6)));
+        assert_eq!(aws.queue(QUEUE).len() - before, taken, "what was turned away is not in the queue");
+        assert_eq!(service.event("acme", "{}").await.status, 200, "and the next one is served");
+        if round == 0 {
+            memory = service.process.usage().resident;
+        }
+    }
+    let grown = service.process.usage().resident.saturating_sub(memory);
+    assert!(grown < 4 * MIB, "{grown} bytes more after the fifth round than after the first");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_beyond_capacity_are_told_at_once_and_cost_nothing() {
+    let aws = acme();
+    let service = launch(Kind::Producer, &aws).set("MAX_CONNECTIONS", "40").start().await;
+    let address = service.url.trim_start_matches("http://").to_owned();
+    // One that is served, and stays open.
+    let kept = Http::new();
+    let url = format!("{}/producer", service.url);
+    assert_eq!(kept.post(&url, &[("tenantID", "acme")], "{}").await.status, 200);
+    let mut idle = Vec::new();
+    for _ in 0..39 {
+        idle.push(TcpStream::connect(&address).await.expect("a connection"));
+    }
+    let before = service.process.usage();
+    for _ in 0..4 {
+        let mut beyond = JoinSet::new();
+        for _ in 0..100 {
+            let address = address.clone();
+            beyond.spawn(async move {
+                let start = Instant::now();
+                let mut stream = TcpStream::connect(&address).await.expect("a connection");
+                let mut told = String::new();
+                stream.read_to_string(&mut told).await.expect("an answer and the end");
+                (told, start.elapsed())
+            });
+        }
+        for (told, took) in beyond.join_all().await {
+            let lower = told.to_ascii_lowercase();
+            assert!(lower.starts_with("http/1.1 503 ") && lower.contains("retry-after: 1\r\n"), "{told}");
+            assert!(lower.contains("application/problem+json"), "{told}");
+            assert!(took < Duration::from_secs(2), "{took:?}");
+        }
+    }
+    let after = service.process.usage();
+    assert!(after.resident.saturating_sub(before.resident) < 4 * MIB, "{before:?} became {after:?}");
+    assert_eq!(kept.post(&url, &[("tenantID", "acme")], "{}").await.status, 200, "who is in stays in");
+    drop(idle);
+    let start = Instant::now();
+    // The service notices the ends one by one; then there is room again.
+    while Http::new()
+        .try_send(hyper::Method::POST, &url, &[("tenantID", "acme")], "{}")
+        .await
+        .map(|a| a.status.as_u16())
+        != Ok(200)
+    {
+        assert!(start.elapsed() < Duration::from_secs(5), "no room after the others have gone");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_sqs_that_does_not_answer_fills_a_bounded_lane_and_memory_stays_flat() {
+    let aws = acme();
+    let service = launch(Kind::Producer, &aws)
+        .set("REQUEST_TIMEOUT", "3s")
+        .set("MAX_BODY_BYTES", "1048576")
+        .set("MAX_BUFFERED_BYTES", "10485760")
+        .start()
+        .await;
+    let body = format!("\"{}\"", "x".repeat(60_000));
+    let rule = aws.on(Op::SendMessageBatch).fail(Fault::Stall);
+    let mut after_first = 0;
+    for round in 0..3 {
+        // 24 MB of bodies where 10 MiB fit.
+        let answers = at_once(&service, 400, &body).await;
+        assert_eq!(taken(&answers), 0);
+        let at_once = answers.iter().filter(|answer| answer.took < Duration::from_secs(2)).count();
+        for answer in &answers {
+            assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"), "{}", answer.text());
+            assert_in_time(answer, Duration::from_secs(3));
+        }
+        assert!(at_once >= 200, "{at_once} of 400 were told at once, the others waited");
+        if round == 0 {
+            after_first = service.process.usage().resident;
+        }
+    }
+    let usage = service.process.usage();
+    assert!(usage.resident.saturating_sub(after_first) < 16 * MIB, "{after_first} became {usage:?}");
+    assert!(usage.resident < 100 * MIB, "{usage:?}");
+    rule.lift();
+    aws.wait_until("the stalled calls to be given up", |aws| aws.open_connections() <= 1).await;
+    assert_eq!(recovered(&service).await, 200);
+}
+
+/// The status when a client has come back as it was told to, a few times.
+async fn recovered(service: &Service) -> u16 {
+    let mut status = 0;
+    for _ in 0..10 {
+        status = service.event("acme", "{}").await.status.as_u16();
+        if status == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    status
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_dawdle_are_held_to_the_memory_for_them() {
+    let aws: Aws = acme();
+    let service = launch(Kind::Producer, &aws)
+        .set("MAX_BODY_BYTES", "1048576")
+        .set("MAX_BUFFERED_BYTES", "1048576")
+        .set("REQUEST_TIMEOUT", "3s")
+        .start()
+        .await;
+    let address = service.url.trim_start_matches("http://").to_owned();
+    let mut held = Vec::new();
+    // Ten announce 100 kB and send the first byte; there is no room for an eleventh.
+    for _ in 0..10 {
+        let mut stream = TcpStream::connect(&address).await.expect("a connection");
+        let head = "POST /producer HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\ncontent-length: 100000\r\n\r\n\"";
+        stream.write_all(head.as_bytes()).await.expect("a head is taken");
+        held.push(stream);
+    }
+    let beyond = format!("\"{}\"", "x".repeat(100_000));
+    let start = Instant::now();
+    loop {
+        let answer = service.event("acme", &beyond).await;
+        if answer.status == 503 {
+            assert_honest(&answer);
+            break;
+        }
+        // Until the ten heads have been read.
+        assert!(start.elapsed() < Duration::from_secs(2), "{}", answer.text());
+    }
+    assert_eq!(service.event("acme", "{}").await.status, 200, "small ones fit all the while");
+    for mut stream in held {
+        let mut told = String::new();
+        stream.read_to_string(&mut told).await.expect("an answer and the end");
+        assert!(told.starts_with("HTTP/1.1 408 "), "{told}");
+    }
+    assert_eq!(service.event("acme", &beyond).await.status, 200, "their memory is free again");
+}
