@@ -27,6 +27,7 @@ pub fn calls_of(kind: Kind) -> &'static [Op] {
             Op::ReceiveMessage,
             Op::DeleteMessageBatch,
             Op::ChangeMessageVisibilityBatch,
+            Op::GetQueueAttributes,
             Op::PutItem,
             Op::BatchWriteItem,
             Op::Query,

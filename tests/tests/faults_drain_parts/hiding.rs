@@ -43,6 +43,21 @@ async fn any_fault_of_isolating_a_bad_message_leaves_its_neighbours_alone_and_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn any_fault_of_asking_for_the_depth_costs_no_message_and_no_restart() {
+    each(Fault::each_of(Op::GetQueueAttributes), |fault| async move {
+        let aws = acme(10);
+        let rule = aws.on(Op::GetQueueAttributes).fail(fault);
+        let service = consumer(&aws).set("QUEUE_DEPTH_INTERVAL", "1s").start().await;
+        aws.wait_until("the depth to be asked for", |_| rule.hits() >= 1).await;
+        let events = put_many(&aws, 12);
+        drained(&aws, &events).await;
+        assert!(service.is_ready().await);
+        assert!(!service.process.story().contains("panicked"), "{}", service.process.story());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn records_are_read_as_they_are_or_the_answer_is_503() {
     each(Fault::each_of(Op::Query), |fault| async move {
         let aws = acme(10);

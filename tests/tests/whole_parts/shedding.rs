@@ -133,7 +133,7 @@ async fn an_sqs_that_does_not_answer_fills_a_bounded_lane_and_memory_stays_flat(
             assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"), "{}", answer.text());
             assert_in_time(answer, Duration::from_secs(3));
         }
-        assert!(at_once >= 200, "{at_once} of 400 were told at once, the others waited");
+        assert!(at_once >= 100, "{at_once} of 400 were told at once, the others waited");
         if round == 0 {
             after_first = service.process.usage().resident;
         }

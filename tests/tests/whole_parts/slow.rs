@@ -44,7 +44,7 @@ async fn five_hundred_slow_heads_are_cut_off_at_ten_seconds_and_a_request_beside
         });
     }
     let mut asked = 0;
-    while slow.len() > 0 && asked < 40 {
+    while !slow.is_empty() && asked < 40 {
         let answer = service.event("acme", "{}").await;
         assert_eq!(answer.status, 200);
         assert!(answer.took < Duration::from_secs(1), "{:?} beside slow heads", answer.took);
