@@ -39,7 +39,7 @@ async fn what_may_pass_is_tried_again_until_all_is_sent() {
         Fault::Throttled,
         Fault::ThrottledOtherwise,
         Fault::Unavailable,
-        Fault::HtmlPage,
+        Fault::Page(503),
         Fault::CutBefore(Cut::Reset),
         Fault::CutBefore(Cut::Close),
     ];
