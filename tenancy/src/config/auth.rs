@@ -21,6 +21,8 @@ const OTHER_CLAIMS: [&str; 5] = ["iss", "aud", "exp", "nbf", "iat"];
 
 /// Whether requests need a bearer token, and what it has to say.
 #[derive(Debug, Clone, Args)]
+// The comments are the text of --help, where a URL stands as it is.
+#[allow(rustdoc::bare_urls)]
 pub struct Auth {
     /// Issuer of the bearer tokens that requests then need, such as https://login.example.com/tenants; tokens name it in iss, character by character. Its keys are found through its /.well-known/openid-configuration [default: no identity: the tenantID header is believed].
     #[arg(long, env, hide_env_values = true)]

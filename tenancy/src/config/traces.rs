@@ -11,6 +11,8 @@ use super::ConfigError;
 
 /// Where spans go, and which traces are taken.
 #[derive(Debug, Clone, Args)]
+// The comments are the text of --help, where a URL stands as it is.
+#[allow(rustdoc::bare_urls)]
 pub struct Traces {
     /// Base URL of the OpenTelemetry collector that takes spans as OTLP over HTTP (protobuf), such as http://collector:4318; they go to /v1/traces below it [default: no traces].
     #[arg(long, env, hide_env_values = true)]
