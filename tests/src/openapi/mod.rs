@@ -6,9 +6,9 @@
 //!
 //! - [`parameters`]: the headers
 //! - [`problems`]: which problem can be the answer, from [`tenancy::problem`]
-//! - [`common`]: the routes of the scaffold
+//! - `common`: the routes of the scaffold
 //!
-//! [`hold`] compares a document with the file, or writes it when `UPDATE_README` is set (`make docs`).
+//! `hold` compares a document with the file, or writes it when `UPDATE_README` is set (`make docs`).
 
 use std::path::{Path, PathBuf};
 
