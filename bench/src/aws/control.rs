@@ -102,18 +102,21 @@ fn preload(cloud: &mut Cloud, name: &str, body: &[u8]) -> Result<String, String>
     let body_md5 = Hex::of(event.as_bytes());
     let number = cloud.queue(name);
     let sent_at = crate::clock::epoch_millis();
-    for index in 0..ask.messages {
+    for _ in 0..ask.messages {
+        let id = cloud.next_id();
+        // As distinct as SQS's own id, so that each is a record of its own.
+        let unique = id.rsplit('-').next().unwrap_or_default();
         let string = |value: &str| json!({"DataType": "String", "StringValue": value});
         let attributes = json!({
             "tenant_id": string(&ask.tenant),
             "producer_environment": string(&ask.environment),
-            "message_id": string(&format!("01900000-0000-7000-8000-{index:012x}")),
+            "message_id": string(&format!("01900000-0000-7000-8000-{unique}")),
             "content_type": string("application/json"),
         })
         .to_string();
         let digest = Hex::of_attributes(&serde_json::from_str::<Attributes<'_>>(&attributes).map_err(text)?);
         let attributes = Some((attributes.into(), digest));
-        let message = Message { id: cloud.next_id(), body: body.clone(), body_md5, attributes, sent_at, receives: 0 };
+        let message = Message { id, body: body.clone(), body_md5, attributes, sent_at, receives: 0 };
         cloud.at(number).queue.push(message);
     }
     Ok("{}".to_owned())
