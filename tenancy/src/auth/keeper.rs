@@ -183,6 +183,27 @@ impl Allowance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_util::FutureExt as _;
+
+    #[tokio::test(start_paused = true)]
+    async fn at_most_64_requests_wait_for_an_issuer_that_says_nothing() {
+        let keeper = Keeper::new();
+        let key =
+            r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","kid":"1"}]}"#;
+        keeper.publish(KeySet::parse(key.as_bytes()).unwrap());
+        let mut asking: Vec<_> = (0..200).map(|_| Box::pin(keeper.find(Some("unknown"), Algorithm::EdDsa))).collect();
+        let answered = asking.iter_mut().filter_map(|find| find.as_mut().now_or_never()).collect::<Vec<_>>();
+        assert_eq!(answered.len(), 200 - MOST_WAITING);
+        for answer in answered {
+            assert_eq!(answer, Some(Err(Refusal::UnknownKey)));
+        }
+        assert!(matches!(keeper.find(Some("1"), Algorithm::EdDsa).now_or_never(), Some(Some(Ok(_)))));
+        let began = Instant::now();
+        for find in asking.iter_mut().take(MOST_WAITING) {
+            assert_eq!(find.await, Some(Err(Refusal::UnknownKey)));
+        }
+        assert_eq!(began.elapsed(), DOCUMENT_TIMEOUT * 2);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn unknown_keys_cause_three_refreshes_in_a_row_and_then_one_every_ten_seconds() {

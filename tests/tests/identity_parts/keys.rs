@@ -68,23 +68,21 @@ async fn a_flood_of_unknown_keys_causes_a_handful_of_fetches() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_while_the_issuer_is_silent_leaves_room_for_the_others() {
+async fn a_flood_while_the_issuer_is_silent_is_refused_and_tokens_of_known_keys_are_not() {
     let key = Signer::new(Method::Es256, "1");
     let plane = Plane::start(&[&key]).await;
     plane.issuer.set_silent(true);
     let mut flood = tokio::task::JoinSet::new();
-    for client in 0..200 {
+    for client in 0..100 {
         let (http, url) = (plane.service.http.clone(), plane.service.url("/producer"));
         let forger = Signer::new(Method::EdDsa, &client.to_string());
         let token = format!("Bearer {}", forger.token(&plane.issuer.claims("acme")));
-        flood.spawn(async move { http.post(&url, &[("authorization", &token)], "{}").await.took });
+        flood.spawn(async move { http.post(&url, &[("authorization", &token)], "{}").await });
     }
-    let good = plane.post(&key.token(&plane.issuer.claims("acme")), None).await;
-    assert_eq!(good.status, 200);
-    assert!(good.took < Duration::from_secs(3), "{:?}", good.took);
-    // At most 64 wait for what the issuer does not say; the others are answered from what is known.
-    let quick = flood.join_all().await.iter().filter(|took| **took < Duration::from_secs(3)).count();
-    assert!(quick >= 136, "{quick} of 200");
+    assert_eq!(plane.post(&key.token(&plane.issuer.claims("acme")), None).await.status, 200);
+    for answer in flood.join_all().await {
+        refused(&answer, UNKNOWN);
+    }
 }
 
 #[tokio::test]
