@@ -22,7 +22,7 @@ use std::sync::Arc;
 use axum::Router;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::auth::Verifier;
 use crate::config::{Common, ConfigError};
@@ -183,6 +183,10 @@ impl Scaffold {
     }
 }
 
+/// Connections that may wait to be accepted. With the usual 128, clients that all come back at once find the queue full, and one
+/// that then says nothing believes it is connected to nobody, for ever. The kernel lowers it to `net.core.somaxconn`.
+const BACKLOG: u32 = 4_096;
+
 /// A listener and its address.
 struct Bound {
     listener: TcpListener,
@@ -192,7 +196,11 @@ struct Bound {
 async fn listen(common: &Common, port: u16, variable: &'static str) -> Result<Bound, StartError> {
     let address = SocketAddr::new(common.host, port);
     let bound = async {
-        let listener = TcpListener::bind(address).await?;
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // So that a new process can take the port of one that has just ended, as every listener of the standard library does.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let listener = socket.listen(BACKLOG)?;
         let address = listener.local_addr()?;
         Ok(Bound { listener, address })
     };
