@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "sandbox"
@@ -18,6 +18,8 @@ BINARY = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "
 LONG = {f"{tier}-tenant-with-the-longest-id-{'x' * 40}"[:40]: tier for tier in ("basic", "advanced", "premium")}
 MORE = {f"customer-{number}": "basic" for number in range(4, 18)}
 PATIENCE = 30
+# Assertions have a patience of their own, which is 5 s unless told.
+expect.set_options(timeout=PATIENCE * 1000)
 
 
 class Sandbox:
