@@ -151,13 +151,18 @@ def gitea(checkout, tmp_path):
     registry.stop()
 
 
+def with_contents(*images: str) -> list[str]:
+    """The tags of these images, each with the list of what it contains."""
+    return [*images, *(f"sbom-{image}" for image in images)]
+
+
 def test_a_runner_pushes_three_images_and_the_chart_for_a_push_to_main_and_nothing_the_second_time(gitea):
     checkout, act, tags = gitea
     checkout.commit("2024-01-02T03:04:05")
     for _ in range(2):
         done = act("push", "image")
         assert done.returncode == 0, done.stdout + done.stderr
-        assert {s: tags(s) for s in SERVICES} == {s: ["prd-20240102T030405Z"] for s in SERVICES}
+        assert {s: sorted(tags(s)) for s in SERVICES} == {s: with_contents("prd-20240102T030405Z") for s in SERVICES}
     assert "the image of this commit exists" in done.stdout
     done = act("push", "chart")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -172,7 +177,8 @@ def test_a_runner_builds_the_two_services_of_three_that_changed(gitea):
     done = act("push", "image")
     assert done.returncode == 0, done.stdout + done.stderr
     both = ["prd-20240102T030405Z", "prd-20240103T000000Z"]
-    assert {s: tags(s) for s in SERVICES} == {"producer": both, "consumer": both, "payments": both[:1]}
+    expected = {"producer": with_contents(*both), "consumer": with_contents(*both), "payments": with_contents(both[0])}
+    assert {s: sorted(tags(s)) for s in SERVICES} == expected
 
 
 def test_a_runner_stops_at_a_missing_variable_before_it_does_anything(gitea):

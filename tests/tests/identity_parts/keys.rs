@@ -75,7 +75,7 @@ async fn a_flood_while_the_issuer_is_silent_is_refused_and_tokens_of_known_keys_
     let mut flood = tokio::task::JoinSet::new();
     for client in 0..100 {
         let (http, url) = (plane.service.http.clone(), plane.service.url("/producer"));
-        let forger = Signer::new(Method::EdDsa, &client.to_string());
+        let forger = Signer::new(Method::EdDsa, &format!("forged-{client}"));
         let token = format!("Bearer {}", forger.token(&plane.issuer.claims("acme")));
         flood.spawn(async move { http.post(&url, &[("authorization", &token)], "{}").await });
     }
