@@ -147,6 +147,8 @@ def test_a_build_of_another_version_changes_the_configuration_and_no_layer(versi
     stand_in = ROOT / ".cache/images/linux-amd64/stand-in"
     stand_in.parent.mkdir(parents=True, exist_ok=True)
     stand_in.write_text("not run\n")
+    crates = stand_in.with_name("stand-in.crates")
+    crates.write_text("none\n")
     try:
         layers = set()
         for tag in ("prd-20240101T000000Z", "prd-20240102T000000Z"):
@@ -159,3 +161,4 @@ def test_a_build_of_another_version_changes_the_configuration_and_no_layer(versi
         assert len(layers) == 1
     finally:
         stand_in.unlink()
+        crates.unlink()
