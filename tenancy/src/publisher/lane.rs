@@ -42,7 +42,8 @@ pub(super) struct Pending {
     pub(super) message: Outgoing,
     pub(super) size: usize,
     pub(super) registered_at: Environment,
-    /// Others share the queue, and SQS is to be fair between them: it is told whose message it is, so that one tenant's thousands do not hold up another's one.
+    /// Others share the queue, and SQS is to be fair between them: it is told whose message it is, so that one tenant's thousands
+    /// do not hold up another's one.
     pub(super) pooled: bool,
     pub(super) deadline: Instant,
     pub(super) tell: oneshot::Sender<Result<(), SendError>>,

@@ -55,7 +55,8 @@ impl Intake {
     /// client to read.
     ///
     /// # Errors
-    /// 408 too slow, 413 too large, 415 not JSON, 429 over the tenant's limit of bytes, 503 no memory for it now; 400 a body that breaks off.
+    /// 408 too slow, 413 too large, 415 not JSON, 429 over the tenant's limit of bytes, 503 no memory for it now; 400 a body that
+    /// breaks off.
     pub async fn read(&self, request: Request, most: usize, what: &'static str) -> Result<Payload, Problem> {
         let most = most.min(self.most);
         let (head, body) = request.into_parts();
