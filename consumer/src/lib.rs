@@ -42,7 +42,7 @@ use crate::liveness::Liveness;
 use crate::record::Stamps;
 
 pub use metrics::METRICS;
-pub use settings::{RecordReads, Settings};
+pub use settings::Settings;
 
 /// The service's name: in its paths and its answers.
 pub const NAME: &str = "consumer";

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
-use tenancy::config::{Common, ConfigError, Span};
+use clap::Parser;
+use tenancy::config::{Common, ConfigError, Span, Switch};
 
 use crate::drain::limits::Limits;
 
@@ -55,22 +55,13 @@ pub struct Settings {
 
     /// Whether what is stored can be read (GET /consumer/messages, GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known. With AUTH_ISSUER it is on.
     #[arg(long, env, hide_env_values = true, default_value = "off")]
-    pub record_reads: RecordReads,
-}
-
-/// Whether the route that reads records answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RecordReads {
-    /// It does.
-    On,
-    /// It is 404.
-    Off,
+    pub record_reads: Switch,
 }
 
 impl Settings {
     /// Whether the route that reads records is there: asked for, or whoever calls has proved who they are.
     pub(crate) fn can_be_read(&self) -> bool {
-        self.record_reads == RecordReads::On || self.common.auth.is_on()
+        self.record_reads == Switch::On || self.common.auth.is_on()
     }
 
     pub(crate) fn limits(&self) -> Limits {
@@ -137,7 +128,7 @@ mod tests {
         let settings = settings(&[]).unwrap();
         assert_eq!((settings.pollers, settings.max_in_flight, settings.max_in_flight_bytes), (64, 2_048, 8_388_608));
         assert_eq!((settings.visibility_timeout, settings.record_ttl_days), (Span::secs(30), None));
-        assert_eq!(settings.record_reads, RecordReads::Off);
+        assert_eq!(settings.record_reads, Switch::Off);
     }
 
     #[test]

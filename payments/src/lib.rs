@@ -28,7 +28,7 @@ use tenancy::registry::{Registry, Serves};
 use tenancy::server::{App, Intake, Scaffold, StartError};
 
 pub use events::METRICS;
-pub use settings::{RecordReads, Settings};
+pub use settings::Settings;
 
 /// The service's name: in its paths, its answers and its payment ids.
 pub const NAME: &str = "payments";

@@ -1,6 +1,6 @@
 //! What payments takes from its environment.
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use tenancy::config::{Common, ConfigError, Switch};
 use tenancy::process::AFTER_HELP;
 
@@ -14,7 +14,7 @@ pub struct Settings {
 
     /// Whether what is stored can be read (GET /consumer/messages, GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known. With AUTH_ISSUER it is on.
     #[arg(long, env, hide_env_values = true, default_value = "off")]
-    pub record_reads: RecordReads,
+    pub record_reads: Switch,
 
     /// After how many days a payment and its Idempotency-Key are forgotten, as the consumer's records [default: never].
     #[arg(long, env, hide_env_values = true, value_parser = clap::value_parser!(u32).range(1..=36_500))]
@@ -25,19 +25,10 @@ pub struct Settings {
     pub fair_queues: Switch,
 }
 
-/// Whether the routes that read records answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RecordReads {
-    /// They do.
-    On,
-    /// They are 404.
-    Off,
-}
-
 impl Settings {
     /// Whether the route that reads a payment is there: asked for, or whoever calls has proved who they are.
     pub(crate) fn can_be_read(&self) -> bool {
-        self.record_reads == RecordReads::On || self.common.auth.is_on()
+        self.record_reads == Switch::On || self.common.auth.is_on()
     }
 }
 
@@ -56,7 +47,7 @@ mod tests {
     use super::*;
     use tenancy::config::{Parsed, parse};
 
-    fn settings(args: &[&str]) -> Result<(RecordReads, Option<u32>), String> {
+    fn settings(args: &[&str]) -> Result<(Switch, Option<u32>), String> {
         let all = [&["payments", "--environment", "acme"], args].concat();
         match parse::<Settings>(all.into_iter().map(Into::into)) {
             Ok(Parsed::Run(settings)) => Ok((settings.record_reads, settings.record_ttl_days)),
@@ -67,8 +58,8 @@ mod tests {
 
     #[test]
     fn payments_cannot_be_read_and_are_kept_for_ever_unless_said_otherwise() {
-        assert_eq!(settings(&[]), Ok((RecordReads::Off, None)));
-        assert_eq!(settings(&["--record-reads", "on", "--record-ttl-days", "90"]), Ok((RecordReads::On, Some(90))));
+        assert_eq!(settings(&[]), Ok((Switch::Off, None)));
+        assert_eq!(settings(&["--record-reads", "on", "--record-ttl-days", "90"]), Ok((Switch::On, Some(90))));
     }
 
     #[test]

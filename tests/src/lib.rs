@@ -5,6 +5,7 @@
 //! - [`issuer`]: an issuer of tokens
 //! - [`inside`]: a service in the test's process
 //! - [`command`]: a command of a service's binary
+//! - [`document`]: parts of documents that are made from the code
 //! - [`collector`]: an OpenTelemetry collector, which takes spans
 //! - [`balancer`]: what stands before several of them; [`measure`]: what one takes of the machine
 //! - [`matrix`]: generated cases, and what holds for every answer
@@ -18,6 +19,7 @@
 pub mod balancer;
 pub mod collector;
 pub mod command;
+pub mod document;
 pub mod http;
 pub mod inside;
 pub mod issuer;

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use clap::{Command, CommandFactory};
 
@@ -78,14 +77,5 @@ fn table() -> String {
 
 #[test]
 fn the_readme_lists_every_setting_as_the_services_explain_it() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let text = std::fs::read_to_string(&path).unwrap();
-    let (head, rest) = text.split_once(BEGIN).unwrap();
-    let (written, tail) = rest.split_once(END).unwrap();
-    let table = table();
-    if std::env::var_os("UPDATE_README").is_some() {
-        std::fs::write(&path, format!("{head}{BEGIN}{table}{END}{tail}")).unwrap();
-        return;
-    }
-    assert_eq!(written, table, "run `make docs`");
+    tests::document::hold_part("README.md", BEGIN, END, &table());
 }

@@ -1,7 +1,6 @@
 //! `docs/metrics.md`, written from the tables that the services register.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use tenancy::telemetry::metric::{Label, Metric};
 use tests::service::Kind;
@@ -48,16 +47,7 @@ fn table() -> String {
 
 #[test]
 fn the_document_lists_every_metric_as_the_code_explains_it() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
-    let text = std::fs::read_to_string(&path).unwrap();
-    let (head, rest) = text.split_once(BEGIN).unwrap();
-    let (written, tail) = rest.split_once(END).unwrap();
-    let table = table();
-    if std::env::var_os("UPDATE_README").is_some() {
-        std::fs::write(&path, format!("{head}{BEGIN}{table}{END}{tail}")).unwrap();
-        return;
-    }
-    assert_eq!(written, table, "run `make docs`");
+    tests::document::hold_part("docs/metrics.md", BEGIN, END, &table());
 }
 
 #[test]
