@@ -21,6 +21,7 @@ use tenancy::directory::Directory;
 use tenancy::message::id::CLAIM_PREFIX;
 use tenancy::problem::Problem;
 use tenancy::tenant::{Environment, TenantId};
+use tenancy::trace::{Call, Span, Tracer};
 use uuid::Uuid;
 
 use crate::events;
@@ -69,9 +70,19 @@ pub(crate) struct Claims {
     directory: Directory,
     environment: Environment,
     keep_days: Option<u32>,
+    tracer: Tracer,
 }
 
 type Item = HashMap<String, AttributeValue>;
+
+/// The payment that a request is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About<'a> {
+    pub(crate) tenant: &'a TenantId,
+    pub(crate) id: Uuid,
+    /// The request's span, if its trace is taken.
+    pub(crate) traceparent: Option<&'a str>,
+}
 
 impl Claims {
     pub(crate) fn new(
@@ -80,19 +91,19 @@ impl Claims {
         environment: Environment,
         keep_days: Option<u32>,
     ) -> Self {
-        Self { dynamodb, directory, environment, keep_days }
+        Self { dynamodb, directory, environment, keep_days, tracer: Tracer::of_process() }
     }
 
-    /// Claims `id` for `payment`, unless it is claimed already.
-    pub(crate) async fn claim(&self, tenant: &TenantId, id: Uuid, payment: &Payment) -> Result<Claim, Problem> {
+    /// Claims the id for `payment`, unless it is claimed already.
+    pub(crate) async fn claim(&self, about: About<'_>, payment: &Payment) -> Result<Claim, Problem> {
         let digest = payment.digest();
-        let item = self.item(tenant, id, payment, &digest);
-        let before = match self.on_table("PutItem", |table| self.put(table, item.clone())).await? {
+        let item = self.item(about, payment, &digest);
+        let before = match self.on_table("PutItem", |table| self.put(table, about, item.clone())).await? {
             Put::Done => return Ok(Claim::New),
             Put::Before(Some(before)) => before,
             // Some stand-ins for DynamoDB do not hand out the item that a condition failed on.
             Put::Before(None) => {
-                match self.on_table("GetItem", |table| self.get(table, tenant, claim_key(id), None)).await? {
+                match self.on_table("GetItem", |table| self.get(table, about, claim_key(about.id), None)).await? {
                     Some(before) => before,
                     // Gone between the two calls, by its time to live: as if it had never been, to be tried again.
                     None => return Err(Problem::UNAVAILABLE),
@@ -103,9 +114,9 @@ impl Claims {
         if text(&before, name::DIGEST) == Some(digest.as_str()) { Ok(Claim::Again) } else { Ok(Claim::Other) }
     }
 
-    /// The payment that was claimed under `id`.
-    pub(crate) async fn find(&self, tenant: &TenantId, id: Uuid) -> Result<Option<Stored>, Problem> {
-        let item = self.on_table("GetItem", |table| self.get(table, tenant, claim_key(id), None)).await?;
+    /// The payment that was claimed under the id.
+    pub(crate) async fn find(&self, about: About<'_>) -> Result<Option<Stored>, Problem> {
+        let item = self.on_table("GetItem", |table| self.get(table, about, claim_key(about.id), None)).await?;
         let Some(item) = item else { return Ok(None) };
         let stored = || {
             Some(Stored {
@@ -116,25 +127,25 @@ impl Claims {
             })
         };
         stored().map(Some).ok_or_else(|| {
-            events::unreadable_claim(id);
+            events::unreadable_claim(about.id);
             Problem::Internal
         })
     }
 
     /// Whether the consumer has stored the payment's event.
-    pub(crate) async fn is_recorded(&self, tenant: &TenantId, id: Uuid) -> Result<bool, Problem> {
+    pub(crate) async fn is_recorded(&self, about: About<'_>) -> Result<bool, Problem> {
         // The key alone: a record's body may have 390,000 bytes and is not needed.
         let only = Some(name::MESSAGE_ID);
-        let record = self.on_table("GetItem", |table| self.get(table, tenant, id.to_string(), only)).await?;
+        let record = self.on_table("GetItem", |table| self.get(table, about, about.id.to_string(), only)).await?;
         Ok(record.is_some())
     }
 
-    fn item(&self, tenant: &TenantId, id: Uuid, payment: &Payment, digest: &str) -> Item {
+    fn item(&self, about: About<'_>, payment: &Payment, digest: &str) -> Item {
         let now = Timestamp::now();
         let text = |value: &str| AttributeValue::S(value.to_owned());
         let mut item = HashMap::from([
-            (name::TENANT_ID.to_owned(), text(tenant.as_str())),
-            (name::MESSAGE_ID.to_owned(), AttributeValue::S(claim_key(id))),
+            (name::TENANT_ID.to_owned(), text(about.tenant.as_str())),
+            (name::MESSAGE_ID.to_owned(), AttributeValue::S(claim_key(about.id))),
             (name::STATE.to_owned(), text(REQUESTED)),
             (name::DIGEST.to_owned(), text(digest)),
             (name::AMOUNT.to_owned(), text(payment.amount())),
@@ -149,12 +160,13 @@ impl Claims {
         item
     }
 
-    async fn put(&self, table: Arc<TableArn>, item: Item) -> Result<Put, Failure> {
+    async fn put(&self, table: Arc<TableArn>, about: About<'_>, item: Item) -> Result<Put, Failure> {
         let put = self.dynamodb.put_item().table_name(table.name()).set_item(Some(item));
         let put = put
             .condition_expression("attribute_not_exists(message_id)")
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        match put.send().await {
+        let span = self.span("PutItem", &table, about);
+        let outcome = match put.send().await {
             Ok(_) => Ok(Put::Done),
             Err(error) => match error.as_service_error() {
                 Some(refused) if refused.is_conditional_check_failed_exception() => {
@@ -162,22 +174,36 @@ impl Claims {
                 }
                 _ => Err(Failure::new(&error)),
             },
-        }
+        };
+        ended(span, &outcome);
+        outcome
     }
 
     async fn get(
         &self,
         table: Arc<TableArn>,
-        tenant: &TenantId,
+        about: About<'_>,
         key: String,
         only: Option<&str>,
     ) -> Result<Option<Item>, Failure> {
         let get = self.dynamodb.get_item().table_name(table.name()).consistent_read(true);
         let get = get
-            .key(name::TENANT_ID, AttributeValue::S(tenant.as_str().to_owned()))
+            .key(name::TENANT_ID, AttributeValue::S(about.tenant.as_str().to_owned()))
             .key(name::MESSAGE_ID, AttributeValue::S(key))
             .set_projection_expression(only.map(str::to_owned));
-        get.send().await.map(|reply| reply.item).map_err(|error| Failure::new(&error))
+        let span = self.span("GetItem", &table, about);
+        let outcome = get.send().await.map(|reply| reply.item).map_err(|error| Failure::new(&error));
+        ended(span, &outcome);
+        outcome
+    }
+
+    /// The span of a call, if the request is traced.
+    fn span(&self, operation: &'static str, table: &TableArn, about: About<'_>) -> Option<Span> {
+        let call = Call { operation, target: table.name(), count: 1, began: None };
+        let mut span = self.tracer.table_call_below(call, about.traceparent)?;
+        span.set("tenant_plane.tenant_id", about.tenant.as_str().to_owned());
+        span.set("tenant_plane.message_id", about.id.to_string());
+        Some(span)
     }
 
     /// Makes a call to the table of this environment; once more if the parameter now names another one.
@@ -235,6 +261,13 @@ impl Failure {
             Fault::Denied | Fault::Gone | Fault::Refused => Problem::Unavailable(Duration::from_secs(5)),
             Fault::Throttled | Fault::Transient | Fault::NoCredentials => Problem::UNAVAILABLE,
         }
+    }
+}
+
+/// A claim that was there before is an answer like another.
+fn ended<T>(span: Option<Span>, outcome: &Result<T, Failure>) {
+    if let (Some(mut span), Err(failure)) = (span, outcome) {
+        span.fail(failure.fault.as_str());
     }
 }
 

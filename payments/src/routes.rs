@@ -21,7 +21,7 @@ use tokio::time::{timeout, timeout_at};
 use uuid::Uuid;
 
 use crate::answer::{Accepted, Shown, State as PaymentState};
-use crate::claims::{Claim, Claims};
+use crate::claims::{About, Claim, Claims};
 #[cfg(test)]
 use crate::openapi::{GetProblems, PaymentRequest, PostProblems};
 use crate::payment::{MOST_BYTES, Payment};
@@ -81,11 +81,13 @@ pub(crate) async fn post_payment(
     let payment_id = id::of_key(NAME, &route.tenant, &key, 0);
     let body = payment.event(payment_id).map_err(|_| Problem::Internal)?;
     let tenant = route.tenant.clone();
-    let message = Outgoing { tenant, message_id: payment_id, body, content_type: ContentType::default(), traceparent };
 
-    let claiming = claim(&own.claims, &route.tenant, payment_id, &payment);
+    let about = About { tenant: &route.tenant, id: payment_id, traceparent: traceparent.as_deref() };
+    let claiming = claim(&own.claims, about, &payment);
     let has_record = timeout_at(payload.deadline, claiming).await.map_err(|_| Problem::UNAVAILABLE)??;
     if !has_record {
+        let content_type = ContentType::default();
+        let message = Outgoing { tenant, message_id: payment_id, body, content_type, traceparent };
         own.publisher.send(&route, message, payload.deadline).await?;
     }
     let accepted = Accepted {
@@ -99,13 +101,8 @@ pub(crate) async fn post_payment(
 }
 
 /// Claims the payment; says whether its record exists already, so that nothing has to be sent.
-async fn claim(
-    claims: &Claims,
-    tenant: &tenancy::tenant::TenantId,
-    payment_id: Uuid,
-    payment: &Payment,
-) -> Result<bool, Problem> {
-    let claim = claims.claim(tenant, payment_id, payment).await?;
+async fn claim(claims: &Claims, about: About<'_>, payment: &Payment) -> Result<bool, Problem> {
+    let claim = claims.claim(about, payment).await?;
     events::claimed(claim);
     match claim {
         Claim::New => Ok(false),
@@ -114,9 +111,9 @@ async fn claim(
                 .to_owned(),
         )),
         Claim::Again => {
-            let has_record = claims.is_recorded(tenant, payment_id).await?;
+            let has_record = claims.is_recorded(about).await?;
             if !has_record {
-                events::completing(payment_id);
+                events::completing(about.id);
             }
             Ok(has_record)
         }
@@ -138,12 +135,13 @@ pub(crate) async fn get_payment(
     State(Payments(own)): State<Payments>,
     Served(route): Served,
     path: Result<Path<String>, PathRejection>,
+    request: Request,
 ) -> Result<Response, Problem> {
     let Path(text) = path.map_err(|_| Problem::NotFound)?;
     let payment_id = as_written_by_us(&text).ok_or(Problem::NotFound)?;
-    let reading = async {
-        tokio::try_join!(own.claims.find(&route.tenant, payment_id), own.claims.is_recorded(&route.tenant, payment_id))
-    };
+    let traceparent = headers::traceparent(request.headers());
+    let about = About { tenant: &route.tenant, id: payment_id, traceparent: traceparent.as_deref() };
+    let reading = async { tokio::try_join!(own.claims.find(about), own.claims.is_recorded(about)) };
     let (stored, has_record) = timeout(own.request_timeout, reading).await.map_err(|_| Problem::UNAVAILABLE)??;
     let stored = stored.ok_or(Problem::NotFound)?;
     let shown = Shown {

@@ -8,6 +8,10 @@
 //!   └ process QUEUE         CONSUMER  one a message, from its receive until its record is stored
 //!     ├ BatchWriteItem TABLE CLIENT   one a write, links to the `process` spans of its records
 //!     └ settle QUEUE        CLIENT    one a delete, links to the same
+//!
+//! POST /payments            SERVER    as above, and beside `create`:
+//! ├ PutItem TABLE           CLIENT    the claim
+//! └ GetItem TABLE           CLIENT    what a repeat, or GET /payments/ID, looks up
 //! ```
 //!
 //! A call for several messages stands below the first sampled one of them and is linked to all, so the trace of a single
@@ -145,18 +149,30 @@ impl Tracer {
     pub fn table_call(&self, call: Call<'_>, links: Vec<Parent>) -> Option<Span> {
         let (tracer, _) = self.0.as_deref()?;
         let first = *links.first()?;
-        let mut attributes = vec![
-            KeyValue::new("db.system.name", "aws.dynamodb"),
-            KeyValue::new("db.operation.name", call.operation),
-            KeyValue::new("db.collection.name", call.target.to_owned()),
-        ];
-        // By convention a batch of one is none.
-        if call.count > 1 {
-            attributes.push(KeyValue::new("db.operation.batch.size", count(call.count)));
-        }
-        let name = format!("{} {}", call.operation, call.target);
-        Some(start(tracer, name, SpanKind::Client, Some(first), links, attributes, call.began))
+        Some(table_call(tracer, call, first, links))
     }
+
+    /// The span of a call to DynamoDB that a request makes for itself, below `traceparent`.
+    #[must_use]
+    pub fn table_call_below(&self, call: Call<'_>, traceparent: Option<&str>) -> Option<Span> {
+        let (tracer, sampler) = self.0.as_deref()?;
+        let parent = Parent::read(traceparent?).filter(|parent| sampler.joins(*parent))?;
+        Some(table_call(tracer, call, parent, Vec::new()))
+    }
+}
+
+fn table_call(tracer: &SdkTracer, call: Call<'_>, parent: Parent, links: Vec<Parent>) -> Span {
+    let mut attributes = vec![
+        KeyValue::new("db.system.name", "aws.dynamodb"),
+        KeyValue::new("db.operation.name", call.operation),
+        KeyValue::new("db.collection.name", call.target.to_owned()),
+    ];
+    // By convention a batch of one is none.
+    if call.count > 1 {
+        attributes.push(KeyValue::new("db.operation.batch.size", count(call.count)));
+    }
+    let name = format!("{} {}", call.operation, call.target);
+    start(tracer, name, SpanKind::Client, Some(parent), links, attributes, call.began)
 }
 
 fn count(number: usize) -> i64 {

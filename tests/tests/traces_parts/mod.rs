@@ -1,5 +1,6 @@
 mod collector_down;
 mod one_trace;
+mod payments;
 mod sampling;
 
 use tests::collector::Collector;
