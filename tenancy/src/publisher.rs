@@ -244,17 +244,13 @@ impl Publisher {
         }
         let call = self.0.sqs.send_message_batch().queue_url(&lane.url).set_entries(Some(entries));
         match call.send().await {
-            Ok(reply) => {
-                self.0.facts.calls_ok.increment(1);
-                Ok(reply)
-            }
+            Ok(reply) => Ok(reply),
             Err(error) => Err(self.report(lane, &error)),
         }
     }
 
     fn report(&self, lane: &Lane, error: &SdkError<SendMessageBatchError>) -> Fault {
         let fault = fault_of(error);
-        self.0.facts.call_failed(fault);
         if lane.may_log() {
             let error = DisplayErrorContext(error);
             tracing::warn!(queue = lane.queue.name(), fault = fault.as_str(), %error, "messages were not sent");

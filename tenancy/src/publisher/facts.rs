@@ -1,16 +1,13 @@
-//! What the publisher counts. Handles are made once: a send looks nothing up.
+//! What the publisher counts, beside its calls, which are counted with all others. Handles are made once: a send looks nothing up.
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 
-use crate::aws::Fault;
 use crate::telemetry::{metric, table};
 
 #[derive(Debug)]
 pub(super) struct Facts {
     /// Messages in a call.
     pub(super) entries: Histogram,
-    /// Calls that were answered.
-    pub(super) calls_ok: Counter,
     /// Messages sent again.
     pub(super) retries: Counter,
     /// Messages turned away because their lane was full.
@@ -25,7 +22,6 @@ impl Facts {
         metric::describe(table::PUBLISHER);
         Self {
             entries: histogram!("publisher_batch_entries"),
-            calls_ok: counter!("publisher_calls_total", "result" => "ok"),
             retries: counter!("publisher_retries_total"),
             shed: counter!("publisher_shed_total"),
             lanes: gauge!("publisher_lanes"),
@@ -39,9 +35,5 @@ impl Facts {
         self.lanes.set(lanes as f64);
         self.messages.set(messages as f64);
         self.deepest.set(deepest as f64);
-    }
-
-    pub(super) fn call_failed(&self, fault: Fault) {
-        counter!("publisher_calls_total", "result" => fault.as_str()).increment(1);
     }
 }

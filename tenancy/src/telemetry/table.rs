@@ -81,12 +81,6 @@ pub const COMMON: &[Metric] = &[
 /// What producer and payments have: sending to SQS.
 pub const PUBLISHER: &[Metric] = &[
     Metric::histogram("publisher_batch_entries", "messages", "Messages in a call of SendMessageBatch."),
-    Metric::counter(
-        "publisher_calls_total",
-        "calls",
-        "Calls of SendMessageBatch by what they mean for their messages.",
-    )
-    .by(&[label("result", &["ok", "throttled", "transient", "gone", "denied", "no_credentials", "refused"])]),
     Metric::counter("publisher_retries_total", "messages", "Messages sent again, because their call or entry failed."),
     Metric::counter(
         "publisher_shed_total",
