@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper::{HeaderMap, Method, Request, StatusCode, Version};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -22,6 +22,8 @@ pub struct Http(Client<HttpConnector, Full<Bytes>>);
 pub struct Answer {
     /// The status code.
     pub status: StatusCode,
+    /// The protocol it came by.
+    pub version: Version,
     /// The headers.
     pub headers: HeaderMap,
     /// The body as it came.
@@ -60,9 +62,19 @@ impl Http {
     /// A client without connections.
     #[must_use]
     pub fn new() -> Self {
+        Self::with(false)
+    }
+
+    /// A client that speaks HTTP/2 from the first byte, without asking and without TLS.
+    #[must_use]
+    pub fn http2() -> Self {
+        Self::with(true)
+    }
+
+    fn with(http2: bool) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        Self(Client::builder(TokioExecutor::new()).build(connector))
+        Self(Client::builder(TokioExecutor::new()).http2_only(http2).build(connector))
     }
 
     /// Sends a request; the error says why there is no answer.
@@ -86,7 +98,8 @@ impl Http {
             let answer = self.0.request(request).await.map_err(|error| format!("{error:?}"))?;
             let (parts, body) = answer.into_parts();
             let body = body.collect().await.map_err(|error| format!("{error:?}"))?.to_bytes();
-            Ok(Answer { status: parts.status, headers: parts.headers, body, took: start.elapsed() })
+            let (status, version, headers) = (parts.status, parts.version, parts.headers);
+            Ok(Answer { status, version, headers, body, took: start.elapsed() })
         };
         tokio::time::timeout(PATIENCE, exchange).await.unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}")))
     }

@@ -5,6 +5,7 @@ mod batch;
 mod documentation;
 mod events;
 mod limits;
+mod protocols;
 mod sending;
 mod support;
 mod tenants;
