@@ -200,15 +200,8 @@ impl IntoResponse for Problem {
         if let Some(challenge) = self.challenge() {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
-        match &self {
-            Self::Limited(after) | Self::Unavailable(after) => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(*after)));
-            }
-            // What is left of the body is not read, so the connection cannot carry another request.
-            Self::Slow | Self::TooLarge(..) => {
-                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-            }
-            _ => {}
+        if let Self::Limited(after) | Self::Unavailable(after) = &self {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(*after)));
         }
         response.extensions_mut().insert(ProblemKind(self.kind()));
         response

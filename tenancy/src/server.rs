@@ -12,6 +12,7 @@
 //! | `identity` | `GET /NAME` and the readiness probe |
 //! | `document` | `GET /NAME/openapi.json` |
 //! | `connection`, `pace` | accepting, and how long a connection may take over what |
+//! | `rest` | what is left of a body when its request is answered |
 //! | `admin` | `/livez`, `/readyz`, `/metrics` |
 //! | `seen` | the metrics of requests |
 //! | `life` | start, drain, stop |
@@ -39,6 +40,7 @@ mod identity;
 mod intake;
 mod life;
 mod pace;
+mod rest;
 mod seen;
 
 pub use edge::{Named, Served};

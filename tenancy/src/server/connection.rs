@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse;
+use http::Version;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -20,6 +21,7 @@ use crate::config::Common;
 use crate::problem::Problem;
 
 use super::pace::{Answering, Paced, Times};
+use super::rest::Rest;
 
 /// Connections beyond the limit that are being told so at one time; more are closed without a word.
 const TURNED_AWAY: usize = 256;
@@ -29,6 +31,9 @@ const TURNING_AWAY: Duration = Duration::from_secs(1);
 
 /// How large a request's head may be, in bytes; the load balancer's own limit is 64 KiB.
 const HEAD_BYTES: usize = 64 * 1024;
+
+/// Bytes that an HTTP/2 connection takes in ahead of its readers.
+const WINDOW: u32 = 64 * 1024;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
@@ -110,6 +115,9 @@ fn builder() -> auto::Builder<TokioExecutor> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(256)
+        // What a peer may send before anybody reads it, as with HTTP/1: memory that MAX_BUFFERED_BYTES does not count.
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
         .max_header_list_size(u32::try_from(HEAD_BYTES).unwrap_or(u32::MAX))
         .keep_alive_interval(Duration::from_secs(20))
         .keep_alive_timeout(Duration::from_secs(10));
@@ -119,18 +127,27 @@ fn builder() -> auto::Builder<TokioExecutor> {
 async fn one(socket: TcpStream, server: &auto::Builder<TokioExecutor>, router: Router, times: Times, until: Until) {
     // Answers are one small write each; to wait for more of them only adds latency.
     let _ = socket.set_nodelay(true);
-    let answering = Answering::default();
-    let counted = answering.clone();
+    let (answering, rest) = (Answering::default(), Rest::default());
+    let (counted, left) = (answering.clone(), rest.clone());
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         let guard = counted.one();
         let router = router.clone();
+        let rest = (request.version() < Version::HTTP_2).then(|| left.clone());
         async move {
-            let response = router.oneshot(request.map(Body::new)).await;
+            let Some(rest) = rest else {
+                let answer = router.oneshot(request.map(Body::new)).await;
+                drop(guard);
+                return answer;
+            };
+            let mut answer = router.oneshot(request.map(|body| Body::new(rest.of(body)))).await;
+            if let Ok(answer) = &mut answer {
+                rest.settle(answer, times.rest).await;
+            }
             drop(guard);
-            response
+            answer
         }
     });
-    let connection = server.serve_connection(TokioIo::new(Paced::new(socket, times, answering)), service);
+    let connection = server.serve_connection(TokioIo::new(Paced::new(socket, times, answering, rest)), service);
     tokio::pin!(connection);
     // Peers that vanish or dawdle end their connection with an error; that is theirs to know.
     tokio::select! {

@@ -1,9 +1,11 @@
 //! How long a connection may take over what: a socket that gives up on peers that dawdle.
 //!
 //! hyper's own header timeout also runs while a connection idles between requests, where a load balancer keeps it for a
-//! minute; so the two are told apart here. A request's body has its own time (see `intake`).
+//! minute; so the two are told apart here. A request's body has its own time (see `intake`). A connection that ends while its
+//! peer may be sending is closed in two steps: our side at once, the whole when the peer has ended or been silent.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,6 +16,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::rest::Rest;
+
 /// How long each phase may last.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
@@ -23,11 +27,21 @@ pub(super) struct Times {
     pub(super) idle: Duration,
     /// For the peer to take any byte of an answer.
     pub(super) write: Duration,
+    /// For the short rest of a body that nobody wants to arrive.
+    pub(super) rest: Duration,
+    /// After the last answer, for a peer that is still sending: between two of its bytes, and in all.
+    pub(super) farewell: (Duration, Duration),
 }
 
 impl Default for Times {
     fn default() -> Self {
-        Self { head: Duration::from_secs(10), idle: Duration::from_secs(75), write: Duration::from_secs(30) }
+        Self {
+            head: Duration::from_secs(10),
+            idle: Duration::from_secs(75),
+            write: Duration::from_secs(30),
+            rest: Duration::from_secs(1),
+            farewell: (Duration::from_secs(2), Duration::from_secs(10)),
+        }
     }
 }
 
@@ -66,17 +80,31 @@ pub(super) struct Paced {
     socket: TcpStream,
     times: Times,
     answering: Answering,
+    rest: Rest,
     phase: Phase,
     http2: bool,
     fresh: bool,
+    /// Our side is closed; the peer is read until then.
+    farewell: Option<Instant>,
     clock: Pin<Box<Sleep>>,
     writing: Option<Pin<Box<Sleep>>>,
 }
 
 impl Paced {
-    pub(super) fn new(socket: TcpStream, times: Times, answering: Answering) -> Self {
+    pub(super) fn new(socket: TcpStream, times: Times, answering: Answering, rest: Rest) -> Self {
         let clock = Box::pin(sleep_until(Instant::now() + times.head));
-        Self { socket, times, answering, phase: Phase::Head, http2: false, fresh: true, clock, writing: None }
+        Self {
+            socket,
+            times,
+            answering,
+            rest,
+            phase: Phase::Head,
+            http2: false,
+            fresh: true,
+            farewell: None,
+            clock,
+            writing: None,
+        }
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -174,6 +202,45 @@ impl AsyncWrite for Paced {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_shutdown(cx)
+        let this = self.get_mut();
+        let end = match this.farewell {
+            Some(end) => end,
+            None => {
+                ready!(Pin::new(&mut this.socket).poll_shutdown(cx))?;
+                if !this.may_be_sending() {
+                    return Poll::Ready(Ok(()));
+                }
+                let (now, (silence, all)) = (Instant::now(), this.times.farewell);
+                this.clock.as_mut().reset(now + silence);
+                *this.farewell.insert(now + all)
+            }
+        };
+        this.poll_sent_out(cx, end).map(Ok)
+    }
+}
+
+impl Paced {
+    /// Whether the peer may be in the middle of a request: one whose body is not read, or whose head is no HTTP or too large.
+    fn may_be_sending(&self) -> bool {
+        self.rest.is_closing() || (self.phase == Phase::Head && !self.fresh && !self.http2)
+    }
+
+    /// Throws away what the peer still sends, so that it gets to read the answer instead of a reset.
+    fn poll_sent_out(&mut self, cx: &mut Context<'_>, end: Instant) -> Poll<()> {
+        let mut room = [MaybeUninit::uninit(); 8 * 1024];
+        loop {
+            let mut sink = ReadBuf::uninit(&mut room);
+            match Pin::new(&mut self.socket).poll_read(cx, &mut sink) {
+                Poll::Ready(Ok(())) if !sink.filled().is_empty() => {
+                    let now = Instant::now();
+                    if now >= end {
+                        return Poll::Ready(());
+                    }
+                    self.clock.as_mut().reset(end.min(now + self.times.farewell.0));
+                }
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return self.clock.as_mut().poll(cx),
+            }
+        }
     }
 }

@@ -17,6 +17,11 @@ use crate::problem::Problem;
 use crate::registry::Serves;
 use crate::testing::{Answer, Scripted};
 
+#[path = "http2_tests.rs"]
+mod http2;
+#[path = "rest_tests.rs"]
+mod rest;
+
 #[derive(Parser)]
 #[command(args_override_self = true)]
 struct Args {
