@@ -43,6 +43,17 @@ impl Target {
         Self::post("/producer/batch", tenant, &format!("[{}]", vec![event; events].join(",")))
     }
 
+    /// With one more header.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        const BEFORE: &[u8] = b"Host: bench\r\n";
+        if let Some(at) = memchr::memmem::find(&self.bytes, BEFORE).map(|at| at + BEFORE.len()) {
+            let line = format!("{name}: {value}\r\n");
+            self.digits = self.digits.map(|(digits, tenants)| (digits + line.len(), tenants));
+            self.bytes.splice(at..at, line.into_bytes());
+        }
+        self
+    }
+
     /// The bytes of the `turn`th request, into `into`, which holds an earlier one or nothing.
     pub(crate) fn write(&self, turn: u64, into: &mut Vec<u8>) {
         if into.len() != self.bytes.len() {
@@ -70,6 +81,16 @@ mod tests {
             assert!(serde_json::from_str::<serde_json::Value>(&event).is_ok());
         }
         assert_eq!(event(0), "{\"event\":\"\"}");
+    }
+
+    #[test]
+    fn a_further_header_stands_in_the_head_and_the_tenant_s_number_where_it_belongs() {
+        let target = Target::for_each_tenant("/producer", "own", 300, "{}").with("Authorization", "Bearer a.b.c");
+        let mut bytes = Vec::new();
+        target.write(17, &mut bytes);
+        let text = String::from_utf8(bytes).unwrap();
+        let head = "POST /producer HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer a.b.c\r\ntenantID: own-0000017\r\n";
+        assert!(text.starts_with(head) && text.ends_with("Content-Length: 2\r\n\r\n{}"), "{text}");
     }
 
     #[test]

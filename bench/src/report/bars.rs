@@ -95,13 +95,19 @@ fn bars(rows: &[Row]) -> Vec<Bar> {
         bar(
             "one slow tenant: the others' p99, times",
             AtMost(1.1),
-            others(rows, "one tenant's queue answers in 5 s"),
+            others(rows, "slow-tenant", "one tenant's queue answers in 5 s", "all alike"),
             3,
         ),
         bar(
             "one throttled tenant: the others' p99, times",
             AtMost(1.1),
-            others(rows, "one tenant's queue throttles every call"),
+            others(rows, "slow-tenant", "one tenant's queue throttles every call", "all alike"),
+            3,
+        ),
+        bar(
+            "one tenant at ten times its limit: the others' p99, times",
+            AtMost(1.1),
+            others(rows, "flood", "one tenant at ten times its limit", "nobody floods"),
             3,
         ),
     ]
@@ -131,14 +137,14 @@ fn largest(rows: &[Row], name: &str, peak: bool) -> Option<Spread> {
     Spread::of(vec![most]).filter(|spread| spread.median.is_finite())
 }
 
-/// The others' p99 against that of the same round in which all queues were alike.
-fn others(rows: &[Row], case: &str) -> Option<Spread> {
+/// The others' p99 in one case of a part against that of the same round in another, in which nobody was in trouble or made any.
+fn others(rows: &[Row], part: &str, case: &str, quiet: &str) -> Option<Spread> {
     let of = |case: &str, run: u32| {
-        let mut rows = rows.iter().filter(|row| row.part == "slow-tenant" && row.case == case && row.run == run);
+        let mut rows = rows.iter().filter(|row| row.part == part && row.case == case && row.run == run);
         rows.next().and_then(|row| row.found.get("others_p99_ms").copied())
     };
-    let runs = rows.iter().filter(|row| row.part == "slow-tenant").map(|row| row.run).max()?;
-    Spread::of((1..=runs).filter_map(|run| Some(of(case, run)? / of("all alike", run)?)).collect())
+    let runs = rows.iter().filter(|row| row.part == part).map(|row| row.run).max()?;
+    Spread::of((1..=runs).filter_map(|run| Some(of(case, run)? / of(quiet, run)?)).collect())
 }
 
 #[cfg(test)]
@@ -181,9 +187,22 @@ mod tests {
 
     #[test]
     fn the_others_p99_is_held_against_that_of_the_same_round() {
-        let at = |case, p99| row("slow-tenant", "producer", case, ("others_p99_ms", p99));
-        let rows = [at("all alike", 10.0), at("one tenant's queue answers in 5 s", 10.5)];
-        assert_eq!(others(&rows, "one tenant's queue answers in 5 s").unwrap().median, 1.05);
-        assert_eq!(others(&rows, "one tenant's queue throttles every call"), None);
+        let at = |part, case, p99| row(part, "producer", case, ("others_p99_ms", p99));
+        let rows = [
+            at("slow-tenant", "all alike", 10.0),
+            at("slow-tenant", "one tenant's queue answers in 5 s", 10.5),
+            at("flood", "nobody floods", 20.0),
+            at("flood", "one tenant at ten times its limit", 25.0),
+        ];
+        let text = text(&rows);
+        assert!(
+            text.contains(
+                "| one slow tenant: the others' p99, times | at most 1.1 | 1.050 (1.050 to 1.050) | reached |"
+            )
+        );
+        assert!(text.contains("| one throttled tenant: the others' p99, times | at most 1.1 | NOT RUN |  |"));
+        assert!(text.contains(
+            "| one tenant at ten times its limit: the others' p99, times | at most 1.1 | 1.250 (1.250 to 1.250) | MISSED |"
+        ));
     }
 }

@@ -18,6 +18,8 @@ pub(super) fn title(part: Part) -> &'static str {
         Part::Tenants => "Tenants with queues of their own behind one producer",
         Part::Unknown => "Tenant ids that nobody has",
         Part::SlowTenant => "One tenant's queue in trouble, and the others",
+        Part::Flood => "One tenant over its limit, and the others",
+        Part::Identity => "Identity: a token that was seen before",
         Part::PeersProducer => "Producers beside each other",
         Part::PeersConsumer => "Consumers beside each other",
         Part::Sandbox => "The embedded AWS of the sandbox",
@@ -26,7 +28,7 @@ pub(super) fn title(part: Part) -> &'static str {
 
 fn columns(part: Part) -> &'static [Column] {
     match part {
-        Part::Producer | Part::PeersProducer => &[
+        Part::Producer | Part::PeersProducer | Part::Identity => &[
             ("per_second", "requests a second", 0, true),
             ("failed", "failed", 0, false),
             ("cpu_us", "CPU µs a request", 1, true),
@@ -92,6 +94,17 @@ fn columns(part: Part) -> &'static [Column] {
             ("others_p99_ms", "others: p99 ms", 2, true),
             ("others_failed", "others: failed", 0, false),
             ("its_failed", "its own: failed", 0, false),
+            ("peak_mib", "peak MiB", 1, false),
+        ],
+        Part::Flood => &[
+            ("others_p50_ms", "others: p50 ms", 2, true),
+            ("others_p99_ms", "others: p99 ms", 2, true),
+            ("others_failed", "others: failed", 0, false),
+            ("its_200", "its own: 200", 0, false),
+            ("its_200_per_second", "its own: 200 a second", 0, false),
+            ("its_429", "its own: 429", 0, false),
+            ("its_failed_otherwise", "its own: failed otherwise", 0, false),
+            ("cpu_us", "CPU µs an answer", 1, false),
             ("peak_mib", "peak MiB", 1, false),
         ],
         Part::Sandbox => &[

@@ -6,6 +6,8 @@
 mod aws;
 mod drain;
 mod end_to_end;
+mod flood;
+mod identity;
 mod parts;
 mod peers;
 mod places;

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::drain::Drain;
 use super::post::Post;
 use super::scale::Trouble;
-use super::{Bench, Subject, end_to_end, peers, scale};
+use super::{Bench, Subject, end_to_end, flood, identity, peers, scale};
 
 /// Tenants of a pool's producer, each with a queue of its own.
 const TENANTS: [u64; 3] = [1, 100, 10_000];
@@ -30,6 +30,10 @@ pub(crate) enum Part {
     Unknown,
     /// One tenant whose queue is slow or throttled.
     SlowTenant,
+    /// One tenant that sends ten times what it may.
+    Flood,
+    /// Bearer tokens, beside none.
+    Identity,
     /// Producers that a team would run instead.
     PeersProducer,
     /// Consumers that a team would run instead.
@@ -40,7 +44,7 @@ pub(crate) enum Part {
 
 impl Part {
     /// All, in the order of a full run.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Producer,
         Self::Latency,
         Self::Consumer,
@@ -48,6 +52,8 @@ impl Part {
         Self::PeersProducer,
         Self::PeersConsumer,
         Self::SlowTenant,
+        Self::Flood,
+        Self::Identity,
         Self::Unknown,
         Self::Sandbox,
         Self::Tenants,
@@ -63,6 +69,8 @@ impl Part {
             Self::Tenants => "tenants",
             Self::Unknown => "unknown",
             Self::SlowTenant => "slow-tenant",
+            Self::Flood => "flood",
+            Self::Identity => "identity",
             Self::PeersProducer => "peers-producer",
             Self::PeersConsumer => "peers-consumer",
             Self::Sandbox => "sandbox",
@@ -102,6 +110,23 @@ impl Part {
                 for run in 1..=bench.rounds {
                     for trouble in Trouble::ALL {
                         bench.keep(self, "producer", trouble.name(), run, scale::slow(bench, trouble)?)?;
+                    }
+                }
+                Ok(())
+            }
+            Self::Flood => {
+                for run in 1..=bench.rounds {
+                    for manner in flood::Manner::ALL {
+                        bench.keep(self, "producer", manner.name(), run, flood::measure(bench, manner)?)?;
+                    }
+                }
+                Ok(())
+            }
+            Self::Identity => {
+                let issuer = identity::Issuer::start()?;
+                for run in 1..=bench.rounds {
+                    for asked in identity::Asked::ALL {
+                        bench.keep(self, "producer", asked.name(), run, identity::measure(bench, &issuer, asked)?)?;
                     }
                 }
                 Ok(())

@@ -27,6 +27,14 @@ pub(super) struct Post {
     pub(super) rate: Option<f64>,
 }
 
+/// What a service has, and its requests say, beyond the usual.
+#[derive(Debug, Clone, Default)]
+pub(super) struct With {
+    /// Variables of its environment.
+    pub(super) settings: Vec<(&'static str, String)>,
+    pub(super) headers: Vec<(&'static str, String)>,
+}
+
 impl Post {
     /// One event of 100 B a request, as many as are answered.
     pub(super) fn small(connections: usize, latency_ms: u64) -> Self {
@@ -45,32 +53,38 @@ impl Post {
         self.batch.max(1) as f64
     }
 
-    fn plan(&self, to: SocketAddr, time: Duration) -> Plan {
+    fn plan(&self, to: SocketAddr, time: Duration, with: &With) -> Plan {
         let event = load::event(self.body_bytes);
         let target = match self.batch {
             0 => Target::post("/producer", SILO, &event),
             events => Target::batch(SILO, &event, events),
         };
+        let target = with.headers.iter().fold(target, |target, (name, value)| target.with(name, value));
         Plan { rate: self.rate, ..Plan::closed(to, target, self.connections, time) }
     }
 
     /// Starts `subject`, warms it up, and measures it.
     pub(super) fn measure(&self, bench: &Bench, subject: Subject) -> io::Result<Found> {
+        self.measure_with(bench, subject, &With::default())
+    }
+
+    /// As [`Post::measure`], with further settings and headers.
+    pub(super) fn measure_with(&self, bench: &Bench, subject: Subject, with: &With) -> io::Result<Found> {
         bench.aws.begin(self.latency_ms)?;
-        let running = subject.start(&bench.places, SILO, &bench.aws)?;
+        let running = subject.start_with(&bench.places, SILO, &bench.aws.url(), &with.settings)?;
         let idle = running.usage()?;
         let time = Duration::from_secs_f64(bench.seconds);
-        load::run(&self.plan(running.address, WARM_UP))?;
-        let mut found = self.measure_running(bench, &running, time)?;
+        load::run(&self.plan(running.address, WARM_UP, with))?;
+        let mut found = self.measure_running(bench, &running, time, with)?;
         found.insert("idle_mib".to_owned(), mib(idle.resident_kib));
         Ok(found)
     }
 
     /// Measures a process that is up and warm.
-    fn measure_running(&self, bench: &Bench, running: &Running, time: Duration) -> io::Result<Found> {
+    fn measure_running(&self, bench: &Bench, running: &Running, time: Duration, with: &With) -> io::Result<Found> {
         bench.aws.reset()?;
         let (before, aws_before) = (running.usage()?, bench.aws.usage()?);
-        let outcome = load::run(&self.plan(running.address, time))?;
+        let outcome = load::run(&self.plan(running.address, time, with))?;
         let (after, aws_after) = (running.usage()?, bench.aws.usage()?);
         let counts = bench.aws.counts()?;
         let requests = outcome.ok().max(1) as f64;

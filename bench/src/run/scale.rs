@@ -12,7 +12,7 @@ use super::{Bench, Found};
 use crate::load::{self, Outcome, Plan, Target};
 
 /// The environment that pooled producers are measured in.
-const POOL: &str = "pool-1";
+pub(super) const POOL: &str = "pool-1";
 
 /// The prefix of tenants with a queue of their own.
 const OWN: &str = "own";
@@ -29,13 +29,18 @@ const ITS_RATE: f64 = 20.0;
 /// Lookups that may wait at a time; more are answered 503.
 const LOOKUPS: usize = 16;
 
-fn plan(to: &Running, target: Target, connections: usize, time: Duration) -> Plan {
+pub(super) fn plan(to: &Running, target: Target, connections: usize, time: Duration) -> Plan {
     Plan::closed(to.address, target, connections, time)
 }
 
-/// Posts once for each of so many tenants, until each is known.
+/// Posts once for each of so many tenants with queues of their own, until each is known.
 fn introduce(producer: &Running, tenants: u64) -> io::Result<()> {
-    let target = Target::for_each_tenant("/producer", OWN, tenants, &load::event(100));
+    introduce_all(producer, OWN, tenants)
+}
+
+/// Posts once for each of so many tenants called `prefix` and a number, until each is known.
+pub(super) fn introduce_all(producer: &Running, prefix: &str, tenants: u64) -> io::Result<()> {
+    let target = Target::for_each_tenant("/producer", prefix, tenants, &load::event(100));
     // Each pass posts for every tenant once; whom a pass did not get to know, the next one does.
     for _ in 0..3 {
         let most = Some(tenants);
@@ -163,7 +168,7 @@ pub(super) fn slow(bench: &Bench, trouble: Trouble) -> io::Result<Found> {
 }
 
 /// Two loads at a time.
-fn both(one: Plan, other: Plan) -> io::Result<(Outcome, Outcome)> {
+pub(super) fn both(one: Plan, other: Plan) -> io::Result<(Outcome, Outcome)> {
     thread::scope(|scope| {
         let first = scope.spawn(|| load::run(&one));
         let second = load::run(&other);

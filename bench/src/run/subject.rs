@@ -121,6 +121,17 @@ impl Subject {
 
     /// As [`Subject::start`], against any endpoint.
     pub(crate) fn start_at(self, places: &Places, environment: &str, aws: &str) -> io::Result<Running> {
+        self.start_with(places, environment, aws, &[])
+    }
+
+    /// As [`Subject::start_at`], with further settings.
+    pub(crate) fn start_with(
+        self,
+        places: &Places,
+        environment: &str,
+        aws: &str,
+        settings: &[(&'static str, String)],
+    ) -> io::Result<Running> {
         let (port, admin) = (free_port()?, free_port()?);
         let name = self.name();
         let mut command = self.command(places, environment, aws, port);
@@ -144,7 +155,8 @@ impl Subject {
             .env("AWS_ACCESS_KEY_ID", "bench")
             .env("AWS_SECRET_ACCESS_KEY", "bench")
             .env("AWS_EC2_METADATA_DISABLED", "true")
-            .env("PYTHONDONTWRITEBYTECODE", "1");
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .envs(settings.iter().map(|(name, value)| (name, value)));
         let process =
             command.spawn().map_err(|error| io::Error::other(format!("{name} cannot be started: {error}")))?;
         let mut running = Running { process, address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), name, log };
