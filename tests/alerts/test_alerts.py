@@ -114,6 +114,21 @@ def test_every_alert_has_its_section_in_the_runbook_and_leads_there():
     assert alerts == names(), "the runbook has sections of alerts that do not exist"
 
 
+def test_the_runbook_asks_for_metrics_that_exist_and_knows_every_reason_of_poison():
+    table = (ROOT / "docs/metrics.md").read_text().split("<!-- metrics: begin")[1]
+    known = documented()
+    text = (ROOT / "docs/runbook.md").read_text()
+    asked = set(re.findall(r"\b(?:aws|consumer|directory|http|payments|process|publisher)_[a-z_]+", text))
+    # A pattern for grep may be the beginning of a name. The parameters of SSM are no metrics.
+    asked -= {"consumer_sqs", "consumer_ddb"}
+    assert len(asked) > 15
+    for name in asked:
+        assert any(metric.startswith(name) for metric in known), name
+    (reasons,) = re.findall(r"^\| `consumer_messages_poison_total` .* `reason`: ([a-z_, ]+) \|", table, flags=re.M)
+    for reason in reasons.split(", "):
+        assert f"`{reason}`" in sections()["TenantPlanePoison"], reason
+
+
 def documented() -> set[str]:
     table = (ROOT / "docs/metrics.md").read_text().split("<!-- metrics: begin")[1]
     found = set()
