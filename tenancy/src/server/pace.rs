@@ -27,7 +27,7 @@ pub(super) struct Times {
     pub(super) idle: Duration,
     /// For the peer to take any byte of an answer.
     pub(super) write: Duration,
-    /// For the short rest of a body that nobody wants to arrive.
+    /// For the short rest of a body that nobody wants to arrive. Its answer waits for it, so no longer than for what is under way.
     pub(super) rest: Duration,
     /// After the last answer, for a peer that is still sending: between two of its bytes, and in all.
     pub(super) farewell: (Duration, Duration),
@@ -39,7 +39,7 @@ impl Default for Times {
             head: Duration::from_secs(10),
             idle: Duration::from_secs(75),
             write: Duration::from_secs(30),
-            rest: Duration::from_secs(1),
+            rest: Duration::from_millis(100),
             farewell: (Duration::from_secs(2), Duration::from_secs(10)),
         }
     }
