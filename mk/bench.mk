@@ -24,3 +24,7 @@ bench-build:
 .PHONY: bench-peers
 bench-peers:
 	tools/bench-peers
+
+.PHONY: bench-guard
+bench-guard: ## instructions of the hot paths against the committed counts; over 5 % more fails (UPDATE=1 writes the counts)
+	@tools/bench-guard $(if $(UPDATE),--update)

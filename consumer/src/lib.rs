@@ -6,6 +6,7 @@
 //! - `read`: `GET /consumer/messages`
 //! - `depth`: how much waits in the queue
 //! - `liveness`, `events`, `metrics`: what can be seen from outside
+//! - `steps`: what a message goes through between two calls, for counting what it costs
 //! - `operator`: the commands beside the service, `redrive` (dead letters) and `purge` (a tenant that leaves)
 //!
 //! A 200 of the producer means that the event will be in the table, once. So nothing is deleted from the queue before its
@@ -24,6 +25,8 @@ mod read;
 mod record;
 mod redrive;
 mod settings;
+#[doc(hidden)]
+pub mod steps;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -13,7 +13,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use aws_sdk_sqs::error::SdkError;
 use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
-use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use aws_smithy_types::error::display::DisplayErrorContext;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -30,6 +29,8 @@ use crate::trace::{Call, Parent, Span, Tracer};
 mod error;
 mod facts;
 mod lane;
+#[doc(hidden)]
+pub mod steps;
 
 pub use error::SendError;
 use facts::Facts;
@@ -231,16 +232,9 @@ impl Publisher {
     async fn call(&self, lane: &Lane, batch: &[Pending]) -> Result<SendMessageBatchOutput, Fault> {
         let mut entries = Vec::with_capacity(batch.len());
         for (index, pending) in batch.iter().enumerate() {
-            let message = &pending.message;
-            let entry = SendMessageBatchRequestEntry::builder()
-                .id(POSITIONS.get(index).copied().unwrap_or_default())
-                .message_body(message.body.as_str())
-                // A group on a standard queue orders nothing; it makes the queue fair between groups.
-                .set_message_group_id(pending.pooled.then(|| message.tenant.as_str().to_owned()))
-                .set_message_attributes(Some(message.attributes(&self.0.environment).map_err(|_| Fault::Refused)?))
-                .build()
-                .map_err(|_| Fault::Refused)?;
-            entries.push(entry);
+            let id = POSITIONS.get(index).copied().unwrap_or_default();
+            let entry = pending.message.entry(id, &self.0.environment, pending.pooled);
+            entries.push(entry.map_err(|_| Fault::Refused)?);
         }
         let call = self.0.sqs.send_message_batch().queue_url(&lane.url).set_entries(Some(entries));
         match call.send().await {

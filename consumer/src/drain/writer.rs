@@ -30,13 +30,13 @@ use crate::liveness::Liveness;
 use crate::record::Record;
 
 /// The most items of a `BatchWriteItem`.
-const BATCH: usize = 25;
+pub(crate) const BATCH: usize = 25;
 
 /// The most bytes of bodies of one write. DynamoDB takes 16 MB; a quarter of it keeps memory and retries small.
-const BATCH_BYTES: usize = 4 * 1_048_576;
+pub(crate) const BATCH_BYTES: usize = 4 * 1_048_576;
 
 /// While the queue is deep a partial batch waits for the next receive, at most so long.
-const HOLD: Duration = Duration::from_millis(5);
+pub(crate) const HOLD: Duration = Duration::from_millis(5);
 
 /// Pauses between tries.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
