@@ -15,7 +15,10 @@ use aws_sdk_sqs::error::SdkError;
 use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
 use aws_smithy_types::error::display::DisplayErrorContext;
 use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::RecvError;
 use tokio::time::Instant;
+use tokio::time::error::Elapsed;
+use uuid::Uuid;
 
 use crate::arn::QueueArn;
 use crate::aws::{Clients, Fault, fault_of};
@@ -29,12 +32,14 @@ use crate::trace::{Call, Parent, Span, Tracer};
 mod error;
 mod facts;
 mod lane;
+mod ride;
 #[doc(hidden)]
 pub mod steps;
 
 pub use error::SendError;
 use facts::Facts;
 use lane::{Lane, Pending, Room};
+use ride::Ride;
 
 /// Sends messages to the queues of tenants. Cheap to clone; clones share their lanes.
 #[derive(Debug, Clone)]
@@ -115,7 +120,17 @@ impl Publisher {
             self.0.facts.shed.increment(1);
             SendError::Full
         })?;
-        self.submit(lane, route, message, size, room, deadline).await
+        let id = message.message_id;
+        let told = self.enqueue(&lane, route, message, size, room, deadline);
+        let ride = self.ride(&lane, id);
+        self.pump(&lane);
+        let told = async {
+            if let Some(ride) = ride {
+                ride.await;
+            }
+            told.await
+        };
+        outcome(tokio::time::timeout_at(deadline, told).await)
     }
 
     /// As [`Publisher::send`], but waits for room in its lane, and leaves half of the lane to others.
@@ -127,7 +142,10 @@ impl Publisher {
         let lane = self.lane(&route.queue);
         let room = tokio::time::timeout_at(deadline, lane.room_in_time(size)).await;
         let room = room.map_err(|_| SendError::Deadline)?;
-        self.submit(lane, route, message, size, room, deadline).await
+        let told = self.enqueue(&lane, route, message, size, room, deadline);
+        // The sends of a batch are tasks of their own, so that every core takes part.
+        self.pump(&lane);
+        outcome(tokio::time::timeout_at(deadline, told).await)
     }
 
     /// The message's size, if SQS takes that. A trace must not cost anyone an event: where there is no room for its context, the
@@ -141,15 +159,15 @@ impl Publisher {
         if size > most { Err(SendError::TooLarge(most)) } else { Ok(size) }
     }
 
-    async fn submit(
+    fn enqueue(
         &self,
-        lane: Arc<Lane>,
+        lane: &Lane,
         route: &Route,
         mut message: Outgoing,
         size: usize,
         room: Room,
         deadline: Instant,
-    ) -> Result<(), SendError> {
+    ) -> oneshot::Receiver<Result<(), SendError>> {
         let (tenant, id) = (message.tenant.as_str(), &message.message_id);
         let span = self.0.tracer.create(message.traceparent.as_deref(), lane.queue.name(), tenant, id);
         if let Some(span) = &span {
@@ -161,12 +179,19 @@ impl Publisher {
         let pending =
             Pending { message, size, registered_at, pooled, deadline, tell, room, span, alone: false, moved: false };
         lane.push(pending);
-        self.pump(&lane);
-        match tokio::time::timeout_at(deadline, told).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(SendError::Unavailable),
-            Err(_) => Err(SendError::Deadline),
+        told
+    }
+
+    /// Launches one send if one may leave now; the request of `id` drives it if that is in it.
+    fn ride(&self, lane: &Arc<Lane>, id: Uuid) -> Option<Ride> {
+        let batch = lane.next_batch(Instant::now())?;
+        let its_own = batch.iter().any(|pending| pending.message.message_id == id);
+        let send = self.clone().carry(lane.clone(), batch);
+        if its_own {
+            return Some(Ride::new(send));
         }
+        tokio::spawn(send);
+        None
     }
 
     fn lane(&self, queue: &Arc<QueueArn>) -> Arc<Lane> {
@@ -181,24 +206,23 @@ impl Publisher {
         lane.clone()
     }
 
-    /// Launches what may leave now.
+    /// Launches what may leave now, and sees to it that what may not is looked at again in time.
     fn pump(&self, lane: &Arc<Lane>) {
         while let Some(batch) = lane.next_batch(Instant::now()) {
-            let (this, lane) = (self.clone(), lane.clone());
-            tokio::spawn(async move { this.carry(lane, batch).await });
+            tokio::spawn(self.clone().carry(lane.clone(), batch));
         }
-        if let Some(resume) = lane.resume_at() {
+        if let Some(due) = lane.set_alarm() {
             let (this, lane) = (self.clone(), lane.clone());
             tokio::spawn(async move {
-                tokio::time::sleep_until(resume).await;
-                lane.resume();
+                tokio::time::sleep_until(due).await;
+                lane.alarm_rang();
                 this.pump(&lane);
             });
         }
     }
 
     /// One send, from launch to outcome.
-    async fn carry(&self, lane: Arc<Lane>, batch: Vec<Pending>) {
+    async fn carry(self, lane: Arc<Lane>, batch: Vec<Pending>) {
         let launched = Instant::now();
         self.0.facts.entries.record(batch.len() as f64);
         let span = self.0.tracer.is_on().then(|| {
@@ -206,19 +230,7 @@ impl Publisher {
             let call = Call { operation: "send", target: lane.queue.name(), count: batch.len(), began: None };
             self.0.tracer.messaging_call(call, links)
         });
-        let outcome = {
-            let call = self.call(&lane, &batch);
-            tokio::pin!(call);
-            tokio::select! {
-                biased;
-                outcome = &mut call => outcome,
-                // What gathered behind this call has waited a round trip; it may leave now.
-                () = tokio::time::sleep_until(launched + lane.round_trip()) => {
-                    self.pump(&lane);
-                    call.await
-                }
-            }
-        };
+        let outcome = self.call(&lane, &batch).await;
         if let (Some(Some(mut span)), Err(fault)) = (span, &outcome) {
             span.fail(fault.as_str());
         }
@@ -338,6 +350,14 @@ impl Publisher {
             }
             Ok(_) | Err(_) => pending.finish(Err(SendError::Unavailable)),
         }
+    }
+}
+
+fn outcome(told: Result<Result<Result<(), SendError>, RecvError>, Elapsed>) -> Result<(), SendError> {
+    match told {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => Err(SendError::Unavailable),
+        Err(_) => Err(SendError::Deadline),
     }
 }
 

@@ -97,7 +97,8 @@ struct State {
     round_trip: Duration,
     failures: u32,
     paused_until: Option<Instant>,
-    resuming: bool,
+    /// Someone has taken on to look at the lane again.
+    alarm: bool,
     logged_at: Option<Instant>,
 }
 
@@ -112,7 +113,7 @@ impl Lane {
             round_trip: ROUND_TRIP.1,
             failures: 0,
             paused_until: None,
-            resuming: false,
+            alarm: false,
             logged_at: None,
         };
         let bytes = limits.lane_bytes.max(limits.message_bytes).div_ceil(BYTES_PER_PERMIT);
@@ -158,7 +159,7 @@ impl Lane {
     /// The messages of the next call, if one may leave at `now`; it then counts as in flight.
     pub(super) fn next_batch(&self, now: Instant) -> Option<Vec<Pending>> {
         let mut state = self.lock();
-        if state.waiting.is_empty() || state.calls >= MOST_CALLS || state.is_paused(now) {
+        if state.is_paused(now) || state.waiting.is_empty() || state.calls >= MOST_CALLS {
             return None;
         }
         let full =
@@ -179,11 +180,6 @@ impl Lane {
     /// Messages that wait or are in flight.
     pub(super) fn messages(&self) -> usize {
         MOST_MESSAGES - self.places.available_permits().min(MOST_MESSAGES)
-    }
-
-    /// About how long a call takes.
-    pub(super) fn round_trip(&self) -> Duration {
-        self.lock().round_trip
     }
 
     /// A call was answered and nothing of it has to be sent again.
@@ -218,20 +214,28 @@ impl Lane {
         self.lock().put_back(batch);
     }
 
-    /// When the lane goes on, if it is paused with messages waiting and nobody has taken on to wake it.
-    pub(super) fn resume_at(&self) -> Option<Instant> {
+    /// When the lane has to be looked at again although nothing happens: at the end of its pause, or when what gathered behind a
+    /// call has waited a round trip. Nothing if nobody waits or somebody took it on before; who gets a moment takes it on.
+    ///
+    /// A timer that is the next one to ring wakes a thread to say so, which costs more than the rest of a send here: so there
+    /// is one a lane, not one a call, and none while every message leaves at once.
+    pub(super) fn set_alarm(&self) -> Option<Instant> {
         let mut state = self.lock();
-        if state.resuming || state.waiting.is_empty() {
+        if state.alarm || state.waiting.is_empty() {
             return None;
         }
-        let until = state.paused_until?;
-        state.resuming = true;
-        Some(until)
+        // Where as many calls are in flight as may be, the next one leaves when one of them ends.
+        let due = state.paused_until.or_else(|| {
+            let behind_a_call = (1..MOST_CALLS).contains(&state.calls);
+            behind_a_call.then(|| state.last_launch + state.round_trip)
+        })?;
+        state.alarm = true;
+        Some(due)
     }
 
-    /// The one who took it on is there. A pause that was prolonged meanwhile goes on.
-    pub(super) fn resume(&self) {
-        self.lock().resuming = false;
+    /// The moment is there. A pause that was prolonged meanwhile goes on.
+    pub(super) fn alarm_rang(&self) {
+        self.lock().alarm = false;
     }
 
     /// Whether a line about this lane's trouble is due.

@@ -141,6 +141,26 @@ async fn a_stuck_call_holds_up_what_gathered_behind_it_for_a_round_trip_only() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_ends_early_takes_no_other_message_with_it() {
+    let plane = plane(|number, _, bodies| (number == 0).then(|| all_sent(bodies.len(), 3_000)));
+    let began = Instant::now();
+    let nine = async {
+        let nine = join_all((1..10).map(|n| plane.send(if n % 2 == 0 { "0" } else { "1" }))).await;
+        (nine, began.elapsed())
+    };
+    // The tenth fills the batch and is sent on its way at once; then its client hangs up.
+    let hangs_up = async {
+        let mut tenth = Box::pin(plane.send("10"));
+        assert!(futures_util::poll!(&mut tenth).is_pending());
+    };
+    let (stuck, (nine, took), ()) = tokio::join!(plane.send("0"), nine, hangs_up);
+    assert_eq!(stuck, Ok(()));
+    assert_eq!(nine, vec![Ok(()); 9]);
+    assert_eq!(took, Duration::from_millis(20));
+    assert_eq!(plane.sizes(), [1, 10]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_message_gets_its_own_result() {
     let plane = plane(|number, _, bodies| {
         if number == 0 {
