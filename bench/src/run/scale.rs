@@ -140,7 +140,8 @@ pub(super) fn slow(bench: &Bench, trouble: Trouble) -> io::Result<Found> {
     let producer = Subject::Producer.start(&bench.places, POOL, &bench.aws)?;
     introduce(&producer, OTHERS.0)?;
     let event = load::event(100);
-    let time = Duration::from_secs_f64(bench.seconds * 4.0);
+    // Long enough for a p99 that single hiccups of the machine do not make.
+    let time = Duration::from_secs_f64(bench.seconds * 8.0);
     let others = Target::for_each_tenant("/producer", OWN, OTHERS.0, &event);
     let others = Plan { rate: Some(OTHERS.1), ..plan(&producer, others, 128, time) };
     // What it sends piles up until the requests' deadline; what is still open at the end is of no interest.
