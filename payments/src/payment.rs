@@ -114,7 +114,7 @@ impl Payment {
         let mut buffer = Uuid::encode_buffer();
         let payment_id = payment_id.hyphenated().encode_lower(&mut buffer);
         let event = Event { r#type: EVENT_TYPE, payment_id, amount, currency, reference };
-        serde_json::to_string(&event).map(|json| Body::from_json(&json))
+        serde_json::to_string(&event).map(Body::from_json)
     }
 }
 

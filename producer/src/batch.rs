@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use bytes::Bytes;
+use bytestring::ByteString;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
@@ -11,30 +13,36 @@ use tenancy::problem::Problem;
 /// The most events of one batch.
 pub(crate) const MOST_EVENTS: usize = 1_000;
 
+/// A request's body as text: 400 if it is none.
+pub(crate) fn text(bytes: Bytes) -> Result<ByteString, Problem> {
+    ByteString::try_from(bytes).map_err(|error| Problem::Body(format!("the body is not UTF-8: {error}")))
+}
+
 /// The events of a batch, each as it stands in the request.
 #[derive(Debug)]
-pub(crate) struct Batch<'a>(Vec<&'a RawValue>);
+pub(crate) struct Batch<'a> {
+    text: &'a ByteString,
+    events: Vec<&'a RawValue>,
+}
 
 impl<'a> Batch<'a> {
     /// Reads a request's body: 400 for what is no JSON, 422 for JSON that is no batch.
-    pub(crate) fn from_client(bytes: &'a [u8]) -> Result<Self, Problem> {
-        let text =
-            std::str::from_utf8(bytes).map_err(|error| Problem::Body(format!("the body is not UTF-8: {error}")))?;
-        let batch: Self = serde_json::from_str(text).map_err(|error| refusal(text, &error))?;
-        if batch.0.is_empty() {
+    pub(crate) fn from_client(text: &'a ByteString) -> Result<Self, Problem> {
+        let Events(events) = serde_json::from_str(text).map_err(|error| refusal(text, &error))?;
+        if events.is_empty() {
             return Err(Problem::Unprocessable(format!("a batch has 1 to {MOST_EVENTS} events, not 0")));
         }
-        Ok(batch)
+        Ok(Self { text, events })
     }
 
     /// How many events there are.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.events.len()
     }
 
-    /// The JSON of the event at a place.
-    pub(crate) fn event(&self, at: usize) -> Option<&'a str> {
-        self.0.get(at).map(|event| event.get())
+    /// The JSON of the event at a place: a part of the request's body, not a copy.
+    pub(crate) fn event(&self, at: usize) -> Option<ByteString> {
+        self.events.get(at).map(|event| self.text.slice_ref(event.get()))
     }
 }
 
@@ -62,16 +70,19 @@ fn not_json(error: &serde_json::Error) -> Problem {
     Problem::Body(format!("the body is not valid JSON: {error}"))
 }
 
-impl<'de> Deserialize<'de> for Batch<'de> {
+/// The events of a JSON array, not more than a batch has.
+struct Events<'a>(Vec<&'a RawValue>);
+
+impl<'de> Deserialize<'de> for Events<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Events)
+        deserializer.deserialize_seq(Collect)
     }
 }
 
-struct Events;
+struct Collect;
 
-impl<'de> Visitor<'de> for Events {
-    type Value = Batch<'de>;
+impl<'de> Visitor<'de> for Collect {
+    type Value = Events<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a JSON array of 1 to {MOST_EVENTS} events")
@@ -86,7 +97,7 @@ impl<'de> Visitor<'de> for Events {
             }
             batch.push(event);
         }
-        Ok(Batch(batch))
+        Ok(Events(batch))
     }
 }
 
@@ -95,13 +106,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn events(json: &str) -> Vec<&str> {
-        let batch = Batch::from_client(json.as_bytes()).unwrap();
+    fn events(json: &str) -> Vec<ByteString> {
+        let text = ByteString::from(json);
+        let batch = Batch::from_client(&text).unwrap();
         (0..batch.len()).filter_map(|at| batch.event(at)).collect()
     }
 
     fn refused(bytes: &[u8]) -> Problem {
-        Batch::from_client(bytes).unwrap_err()
+        text(Bytes::copy_from_slice(bytes)).and_then(|text| Batch::from_client(&text).map(drop)).unwrap_err()
     }
 
     #[test]
@@ -170,7 +182,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_a_batch_or_a_client_s_error(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            if let Err(problem) = Batch::from_client(&bytes) {
+            let read = text(bytes.into()).and_then(|text| Batch::from_client(&text).map(drop));
+            if let Err(problem) = read {
                 prop_assert!(matches!(problem, Problem::Body(_) | Problem::Unprocessable(_)));
             }
         }

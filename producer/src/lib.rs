@@ -28,9 +28,9 @@ pub const NAME: &str = "producer";
 /// The version of this build, reported where SERVICE_VERSION is not set.
 pub const BUILD_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Bytes of the messages in one queue's lane: an eighth of the bodies that are held at most by default, so that one slow queue
-/// leaves the memory of the others alone, and twenty of the largest events.
-const LANE_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of the messages in one queue's lane: a quarter of the bodies that are held at most by default, so that one slow queue
+/// leaves the memory of the others alone, and ten of the largest events.
+const LANE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Builds the service on its ports; nothing is served before it is run.
 ///

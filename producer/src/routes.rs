@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use crate::NAME;
 use crate::answer::{EventResult, Results, Taken, json};
-use crate::batch::Batch;
+use crate::batch::{self, Batch};
 #[cfg(test)]
 use crate::openapi::{BatchProblems, Event, EventProblems, Events};
 
@@ -78,7 +78,7 @@ pub(crate) async fn post_event(
     let key = headers::idempotency_key(request.headers())?;
     let traceparent = headers::traceparent(request.headers());
     let payload = own.intake.read(request, own.max_message_bytes, "an event with its attributes").await?;
-    let body = Body::from_client(&payload.bytes).map_err(|error| Problem::Body(error.to_string()))?;
+    let body = Body::from_client(payload.bytes).map_err(|error| Problem::Body(error.to_string()))?;
     let message_id = message_id(&route, key.as_ref(), 0);
     let message =
         Outgoing { tenant: route.tenant.clone(), message_id, body, content_type: payload.content_type, traceparent };
@@ -118,7 +118,8 @@ pub(crate) async fn post_batch(
     let traceparent = headers::traceparent(request.headers());
     let meter = Meter::of(request.extensions());
     let payload = own.intake.read(request, own.max_body_bytes, "a batch").await?;
-    let batch = Batch::from_client(&payload.bytes)?;
+    let text = batch::text(payload.bytes)?;
+    let batch = Batch::from_client(&text)?;
     // The first of its events is the request itself.
     meter.requests(batch.len() - 1)?;
     let sends = (0..batch.len()).map(|index| {

@@ -77,7 +77,7 @@ pub struct Common {
     pub max_connections: usize,
 
     /// Memory for request bodies that are being read or sent, in bytes; more get 503 with Retry-After.
-    #[arg(long, env, hide_env_values = true, default_value_t = 33_554_432)]
+    #[arg(long, env, hide_env_values = true, default_value_t = 16_777_216)]
     pub max_buffered_bytes: usize,
 
     /// Whether requests need a token.

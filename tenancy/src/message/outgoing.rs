@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use bytes::Bytes;
+use bytestring::ByteString;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -83,9 +84,9 @@ impl Outgoing {
 const STRING: &str = "String";
 const UUID_LEN: usize = 36;
 
-/// An event's JSON in the characters that SQS takes.
+/// An event's JSON in the characters that SQS takes: a part of what the client's request was read into, not a copy of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Body(Cow<'static, str>);
+pub struct Body(ByteString);
 
 /// Why bytes are not an event.
 #[derive(Debug, Error)]
@@ -102,20 +103,20 @@ impl Body {
     ///
     /// # Errors
     /// The bytes are not JSON in UTF-8.
-    pub fn from_client(bytes: &Bytes) -> Result<Self, BodyError> {
+    pub fn from_client(bytes: Bytes) -> Result<Self, BodyError> {
         if bytes.is_empty() {
-            return Ok(Self(Cow::Borrowed(DEFAULT_EVENT)));
+            return Ok(Self(ByteString::from_static(DEFAULT_EVENT)));
         }
-        let text = std::str::from_utf8(bytes).map_err(|error| BodyError::Json(error.to_string()))?;
-        serde_json::from_str::<&serde_json::value::RawValue>(text)
+        let text = ByteString::try_from(bytes).map_err(|error| BodyError::Json(error.to_string()))?;
+        serde_json::from_str::<&serde_json::value::RawValue>(&text)
             .map_err(|error| BodyError::Json(error.to_string()))?;
         Ok(Self::from_json(text))
     }
 
     /// From text that is known to be JSON.
     #[must_use]
-    pub fn from_json(json: &str) -> Self {
-        Self(Cow::Owned(escape_refused(json)))
+    pub fn from_json(json: impl Into<ByteString>) -> Self {
+        Self(escape_refused(json.into()))
     }
 
     /// The text that is sent.
@@ -127,7 +128,7 @@ impl Body {
     /// The text, for the one who sends it.
     #[must_use]
     pub fn into_string(self) -> String {
-        self.0.into_owned()
+        self.0.into()
     }
 }
 
@@ -135,12 +136,11 @@ impl Body {
 ///
 /// SQS takes #x9, #xA, #xD, #x20 to #xD7FF, #xE000 to #xFFFD and #x10000 to #x10FFFF. JSON allows no raw control characters
 /// but the first three, and UTF-8 no surrogates, so U+FFFE and U+FFFF are what is left; both can only stand inside a string.
-fn escape_refused(json: &str) -> String {
-    // Both are three bytes that begin with EF BF; most texts have none, and those are copied as they are.
+fn escape_refused(json: ByteString) -> ByteString {
     if !json.contains(['\u{fffe}', '\u{ffff}']) {
-        return json.to_owned();
+        return json;
     }
-    json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff")
+    json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff").into()
 }
 
 /// The media type of a JSON body, as the client wrote it: `application/json` or `application/…+json`, with parameters.

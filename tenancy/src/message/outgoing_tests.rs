@@ -2,9 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn body(text: &str) -> Result<String, String> {
-    Body::from_client(&Bytes::copy_from_slice(text.as_bytes()))
-        .map(Body::into_string)
-        .map_err(|error| error.to_string())
+    Body::from_client(Bytes::copy_from_slice(text.as_bytes())).map(Body::into_string).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -40,7 +38,7 @@ fn what_is_not_json_is_refused() {
     for text in [" ", "{", "{'a':1}", "nul", "[1,]", "\"\u{1}\"", "1 2", "\u{feff}{}"] {
         assert!(body(text).is_err(), "{text:?}");
     }
-    assert!(Body::from_client(&Bytes::from_static(b"\"\xff\"")).is_err());
+    assert!(Body::from_client(Bytes::from_static(b"\"\xff\"")).is_err());
 }
 
 #[test]
@@ -96,7 +94,7 @@ proptest! {
         traceparent in prop::option::of("00-[0-9a-f]{32}-[0-9a-f]{16}-01"),
     ) {
         let (Ok(tenant), Ok(content_type)) = (tenant.parse(), ContentType::parse(&kind)) else { return Ok(()) };
-        let body = Body::from_client(&Bytes::from(serde_json::to_string(&text).unwrap())).unwrap();
+        let body = Body::from_client(Bytes::from(serde_json::to_string(&text).unwrap())).unwrap();
         let traceparent = traceparent.map(Into::into);
         let message = Outgoing { tenant, message_id: Uuid::now_v7(), body, content_type, traceparent };
         let producer = "pool-1".parse().unwrap();

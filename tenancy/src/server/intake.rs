@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -73,7 +73,7 @@ impl Intake {
             meter.bytes(bytes)?;
         }
         let memory = self.reserve(declared.unwrap_or(most))?;
-        let bytes = self.collect(body, most, what).await?;
+        let bytes = self.collect(body, declared, most, what).await?;
         if declared.is_none() {
             meter.bytes(bytes.len())?;
         }
@@ -89,15 +89,40 @@ impl Intake {
         })
     }
 
-    async fn collect(&self, body: Body, most: usize, what: &'static str) -> Result<Bytes, Problem> {
-        let whole = Limited::new(body, most).collect();
-        match tokio::time::timeout(self.time, whole).await {
+    async fn collect(
+        &self,
+        body: Body,
+        declared: Option<usize>,
+        most: usize,
+        what: &'static str,
+    ) -> Result<Bytes, Problem> {
+        match tokio::time::timeout(self.time, whole(Limited::new(body, most), declared)).await {
             Err(_) => Err(Problem::Slow),
-            Ok(Ok(whole)) => Ok(whole.to_bytes()),
+            Ok(Ok(bytes)) => Ok(bytes),
             Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::TooLarge(most, what)),
             Ok(Err(_)) => Err(Problem::Body("the body broke off before its end".to_owned())),
         }
     }
+}
+
+/// A body's bytes in one piece. What comes in one piece is not copied; of what comes in many, each is let go when its bytes are
+/// in their place, so that a body never takes its size twice.
+async fn whole<B: HttpBody<Data = Bytes> + Unpin>(mut body: B, declared: Option<usize>) -> Result<Bytes, B::Error> {
+    let (mut one, mut many) = (Bytes::new(), BytesMut::new());
+    while let Some(frame) = body.frame().await {
+        // Trailers say nothing here.
+        let Ok(data) = frame?.into_data() else { continue };
+        if one.is_empty() && many.is_empty() {
+            one = data;
+            continue;
+        }
+        if many.is_empty() {
+            many.reserve(declared.unwrap_or_default().max(one.len() + data.len()));
+            many.extend_from_slice(&std::mem::take(&mut one));
+        }
+        many.extend_from_slice(&data);
+    }
+    Ok(if many.is_empty() { one } else { many.freeze() })
 }
 
 /// The media type of a body that is not empty; none counts as JSON.
