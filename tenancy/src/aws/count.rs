@@ -141,7 +141,17 @@ fn result_of(context: &FinalizerInterceptorContextRef<'_>) -> &'static str {
         Some(Err(error)) => error,
         None => return Fault::Transient.as_str(),
     };
-    if error.as_connector_error().is_some_and(|error| error.is_other() || error.is_user()) {
+    // As `fault_of` reads it: a connection that ended without an answer is "other" as well, but of a kind.
+    if let Some(connector) = error.as_connector_error() {
+        let unsigned = connector.is_user() || connector.is_other() && connector.as_other().is_none();
+        return if unsigned { Fault::NoCredentials } else { Fault::Transient }.as_str();
+    }
+    // The SDK has no name for what fails between writing the request and sending it: there was nothing to sign it with.
+    let named = error.is_operation_error()
+        || error.is_interceptor_error()
+        || error.is_timeout_error()
+        || error.is_response_error();
+    if !named && context.request().is_some() && context.response().is_none() {
         return Fault::NoCredentials.as_str();
     }
     let Some(answer) = context.response().filter(|_| error.is_operation_error()) else {

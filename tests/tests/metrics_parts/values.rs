@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tests::scripted::{Fault, Op};
+use tests::scripted::{Cut, Fault, Op};
 use tests::service::{Kind, Launch, Service};
 
 use super::{DEAD, QUEUE, TABLE, acme};
@@ -45,6 +45,27 @@ async fn calls_to_aws_are_counted_by_what_came_of_them() {
     assert_eq!(value(&producer, answered).await, Some(1.0));
     assert_eq!(value(&producer, "publisher_lane_messages").await, Some(0.0));
     assert_eq!(value(&producer, "publisher_lanes").await, Some(1.0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_ends_and_credentials_that_cannot_be_had_are_counted_apart() {
+    let aws = acme();
+    let producer = Launch::new(Kind::Producer, &aws, "acme").start().await;
+    let calls = |result: &str| format!("aws_calls_total{{operation=\"SendMessageBatch\",result=\"{result}\"}}");
+    aws.on(Op::SendMessageBatch).nth(1).fail(Fault::CutBefore(Cut::Close));
+    assert_eq!(producer.event("acme", "{}").await.status, 200);
+    assert_eq!(value(&producer, &calls("no_credentials")).await, Some(0.0));
+    assert_eq!(value(&producer, &calls("transient")).await, Some(1.0));
+
+    let stranger = Launch::new(Kind::Producer, &aws, "acme")
+        .unset("AWS_ACCESS_KEY_ID")
+        .unset("AWS_SECRET_ACCESS_KEY")
+        .set("AWS_CONTAINER_CREDENTIALS_FULL_URI", &aws.container_credentials_uri());
+    aws.on(Op::ContainerCredentials).always().fail(Fault::AccessDenied);
+    let stranger = stranger.listening().await;
+    until(&stranger, "aws_calls_total{operation=\"GetParameters\",result=\"no_credentials\"}", |calls| calls > 0.0)
+        .await;
+    assert_eq!(value(&stranger, "aws_calls_total{operation=\"GetParameters\",result=\"transient\"}").await, Some(0.0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
