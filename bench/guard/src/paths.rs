@@ -51,11 +51,11 @@ fn header_to_tenant(requests: &[HeaderMap]) -> usize {
 }
 
 #[inline(never)]
-fn event_to_batch_entry(events: &[(Uuid, Bytes)], tenant: &TenantId, producer: &Environment) -> usize {
+fn event_to_batch_entry(events: Vec<(Uuid, Bytes)>, tenant: &TenantId, producer: &Environment) -> usize {
     let mut made = 0;
     for (message_id, bytes) in events {
         let Ok(body) = Body::from_client(bytes) else { continue };
-        let (tenant, message_id) = (tenant.clone(), *message_id);
+        let tenant = tenant.clone();
         let message = Outgoing { tenant, message_id, body, content_type: ContentType::default(), traceparent: None };
         let size = black_box(message.size(producer));
         let entry = black_box(message.entry("0", producer, true));
@@ -101,7 +101,7 @@ fn with_headers() -> Result<usize, Failed> {
 
 fn with_events() -> Result<usize, Failed> {
     let events: Vec<_> = (0..MESSAGES).map(|number| (id(number), Bytes::from(event()))).collect();
-    Ok(event_to_batch_entry(&events, &TENANT.parse()?, &environment()?))
+    Ok(event_to_batch_entry(events, &TENANT.parse()?, &environment()?))
 }
 
 fn with_sends() -> Result<usize, Failed> {
@@ -141,7 +141,7 @@ fn outgoing(number: u32) -> Result<Outgoing, Failed> {
     Ok(Outgoing {
         tenant: TENANT.parse()?,
         message_id: id(number),
-        body: Body::from_json(&event()),
+        body: Body::from_json(event()),
         content_type: ContentType::default(),
         traceparent: None,
     })
