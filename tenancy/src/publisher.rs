@@ -11,9 +11,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use aws_sdk_sqs::error::SdkError;
-use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
-use aws_smithy_types::error::display::DisplayErrorContext;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::RecvError;
 use tokio::time::Instant;
@@ -21,24 +18,25 @@ use tokio::time::error::Elapsed;
 use uuid::Uuid;
 
 use crate::arn::QueueArn;
-use crate::aws::{Clients, Fault, fault_of};
+use crate::aws::Clients;
 use crate::directory::Directory;
 use crate::message::outgoing::Outgoing;
 use crate::problem::Problem;
 use crate::registry::Route;
 use crate::tenant::Environment;
-use crate::trace::{Call, Parent, Span, Tracer};
+use crate::trace::Tracer;
 
 mod error;
 mod facts;
 mod lane;
 mod ride;
+mod send;
 #[doc(hidden)]
 pub mod steps;
 
 pub use error::SendError;
 use facts::Facts;
-use lane::{Lane, Pending, Room};
+use lane::{Flight, Lane, Pending, Room};
 use ride::Ride;
 
 /// Sends messages to the queues of tenants. Cheap to clone; clones share their lanes.
@@ -186,7 +184,7 @@ impl Publisher {
     fn ride(&self, lane: &Arc<Lane>, id: Uuid) -> Option<Ride> {
         let batch = lane.next_batch(Instant::now())?;
         let its_own = batch.iter().any(|pending| pending.message.message_id == id);
-        let send = self.clone().carry(lane.clone(), batch);
+        let send = self.clone().carry(Flight::of(lane), batch);
         if its_own {
             return Some(Ride::new(send));
         }
@@ -209,7 +207,7 @@ impl Publisher {
     /// Launches what may leave now, and sees to it that what may not is looked at again in time.
     fn pump(&self, lane: &Arc<Lane>) {
         while let Some(batch) = lane.next_batch(Instant::now()) {
-            tokio::spawn(self.clone().carry(lane.clone(), batch));
+            tokio::spawn(self.clone().carry(Flight::of(lane), batch));
         }
         if let Some(due) = lane.set_alarm() {
             let (this, lane) = (self.clone(), lane.clone());
@@ -220,137 +218,6 @@ impl Publisher {
             });
         }
     }
-
-    /// One send, from launch to outcome.
-    async fn carry(self, lane: Arc<Lane>, batch: Vec<Pending>) {
-        let launched = Instant::now();
-        self.0.facts.entries.record(batch.len() as f64);
-        let span = self.0.tracer.is_on().then(|| {
-            let links = batch.iter().filter_map(|pending| pending.span.as_ref().map(Span::parent)).collect();
-            let call = Call { operation: "send", target: lane.queue.name(), count: batch.len(), began: None };
-            self.0.tracer.messaging_call(call, links)
-        });
-        let outcome = self.call(&lane, &batch).await;
-        if let (Some(Some(mut span)), Err(fault)) = (span, &outcome) {
-            span.fail(fault.as_str());
-        }
-        match outcome {
-            Ok(reply) => self.settle(&lane, batch, &reply, launched),
-            Err(fault) => self.recover(&lane, batch, fault).await,
-        }
-        self.pump(&lane);
-    }
-
-    async fn call(&self, lane: &Lane, batch: &[Pending]) -> Result<SendMessageBatchOutput, Fault> {
-        let mut entries = Vec::with_capacity(batch.len());
-        for (index, pending) in batch.iter().enumerate() {
-            let id = POSITIONS.get(index).copied().unwrap_or_default();
-            let entry = pending.message.entry(id, &self.0.environment, pending.pooled);
-            entries.push(entry.map_err(|_| Fault::Refused)?);
-        }
-        let call = self.0.sqs.send_message_batch().queue_url(&lane.url).set_entries(Some(entries));
-        match call.send().await {
-            Ok(reply) => Ok(reply),
-            Err(error) => Err(self.report(lane, &error)),
-        }
-    }
-
-    fn report(&self, lane: &Lane, error: &SdkError<SendMessageBatchError>) -> Fault {
-        let fault = fault_of(error);
-        if lane.may_log() {
-            let error = DisplayErrorContext(error);
-            tracing::warn!(queue = lane.queue.name(), fault = fault.as_str(), %error, "messages were not sent");
-        }
-        fault
-    }
-
-    /// Tells each message of an answered call its own result.
-    fn settle(&self, lane: &Arc<Lane>, batch: Vec<Pending>, reply: &SendMessageBatchOutput, launched: Instant) {
-        let mut outcomes: Vec<Option<Entry>> = batch.iter().map(|_| None).collect();
-        for sent in &reply.successful {
-            if let Some(outcome) = position(&sent.id).and_then(|at| outcomes.get_mut(at)) {
-                *outcome = Some(Entry::Sent);
-            }
-        }
-        for failed in &reply.failed {
-            let fault = Fault::of_code(&failed.code).unwrap_or(if failed.sender_fault {
-                Fault::Refused
-            } else {
-                Fault::Transient
-            });
-            if fault == Fault::Refused {
-                refused(lane, &failed.code, position(&failed.id).and_then(|at| batch.get(at)));
-            }
-            if let Some(outcome) = position(&failed.id).and_then(|at| outcomes.get_mut(at)) {
-                *outcome = Some(Entry::Failed(fault));
-            }
-        }
-        let (mut again, mut throttled) = (Vec::new(), false);
-        for (pending, outcome) in batch.into_iter().zip(outcomes) {
-            // An entry that the answer does not mention was not taken for all we know; sent twice it is one record all the same.
-            match outcome.unwrap_or(Entry::Failed(Fault::Transient)) {
-                Entry::Sent => pending.finish(Ok(())),
-                Entry::Failed(Fault::Refused) => pending.finish(Err(SendError::Refused)),
-                Entry::Failed(Fault::Denied | Fault::NoCredentials | Fault::Gone) => {
-                    pending.finish(Err(SendError::Unavailable))
-                }
-                Entry::Failed(fault) => {
-                    throttled |= fault == Fault::Throttled;
-                    again.push(pending);
-                }
-            }
-        }
-        if again.is_empty() {
-            lane.answered(launched.elapsed());
-        } else {
-            self.0.facts.retries.increment(again.len() as u64);
-            lane.troubled(again, throttled);
-        }
-    }
-
-    /// What to do about a call that failed as a whole.
-    async fn recover(&self, lane: &Arc<Lane>, mut batch: Vec<Pending>, fault: Fault) {
-        match fault {
-            Fault::Throttled | Fault::Transient | Fault::NoCredentials => {
-                self.0.facts.retries.increment(batch.len() as u64);
-                lane.troubled(batch, fault != Fault::Transient);
-            }
-            Fault::Denied => {
-                lane.landed();
-                batch.into_iter().for_each(|pending| pending.finish(Err(SendError::Unavailable)));
-            }
-            Fault::Refused if batch.len() > 1 => {
-                // One of them is what SQS does not take; each for itself, so that it fails alone.
-                batch.iter_mut().for_each(|pending| pending.alone = true);
-                lane.landed();
-                lane.put_back(batch);
-            }
-            Fault::Refused => {
-                lane.landed();
-                batch.into_iter().for_each(|pending| pending.finish(Err(SendError::Refused)));
-            }
-            Fault::Gone => {
-                lane.landed();
-                for pending in batch {
-                    self.follow(lane, pending).await;
-                }
-            }
-        }
-    }
-
-    /// The queue is gone: looks where the tenant's messages go now, once.
-    async fn follow(&self, lane: &Arc<Lane>, mut pending: Pending) {
-        self.0.directory.queue_is_gone(&pending.registered_at, &lane.queue);
-        match self.0.directory.queue(&pending.registered_at).await {
-            Ok(queue) if queue != lane.queue && !pending.moved => {
-                pending.moved = true;
-                let next = self.lane(&queue);
-                next.push(pending);
-                self.pump(&next);
-            }
-            Ok(_) | Err(_) => pending.finish(Err(SendError::Unavailable)),
-        }
-    }
 }
 
 fn outcome(told: Result<Result<Result<(), SendError>, RecvError>, Elapsed>) -> Result<(), SendError> {
@@ -359,32 +226,6 @@ fn outcome(told: Result<Result<Result<(), SendError>, RecvError>, Elapsed>) -> R
         Ok(Err(_)) => Err(SendError::Unavailable),
         Err(_) => Err(SendError::Deadline),
     }
-}
-
-/// One line about a message that SQS does not take.
-fn refused(lane: &Lane, code: &str, pending: Option<&Pending>) {
-    let message_id = pending.map(|pending| pending.message.message_id.to_string());
-    let parent = pending.and_then(|pending| Parent::read(pending.message.traceparent.as_deref()?));
-    let (message_id, trace_id) = (message_id.as_deref(), parent.map(|parent| parent.trace_id()));
-    tracing::warn!(
-        queue = lane.queue.name(),
-        code,
-        message_id,
-        trace_id = trace_id.as_deref(),
-        "SQS refused a message"
-    );
-}
-
-enum Entry {
-    Sent,
-    Failed(Fault),
-}
-
-/// Entry ids are places in the batch: distinct by construction.
-const POSITIONS: [&str; lane::MOST_ENTRIES] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
-
-fn position(id: &str) -> Option<usize> {
-    POSITIONS.iter().position(|position| *position == id)
 }
 
 #[cfg(test)]

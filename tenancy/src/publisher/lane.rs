@@ -74,6 +74,27 @@ pub(super) struct Room {
     _bulk: Option<OwnedSemaphorePermit>,
 }
 
+/// A call in flight, until dropped: however it ends, the lane goes on without it.
+#[derive(Debug)]
+pub(super) struct Flight(Arc<Lane>);
+
+impl Flight {
+    /// That of a batch from [`Lane::next_batch`].
+    pub(super) fn of(lane: &Arc<Lane>) -> Self {
+        Self(lane.clone())
+    }
+
+    pub(super) fn lane(&self) -> &Arc<Lane> {
+        &self.0
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.0.lock().calls -= 1;
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) queue: Arc<QueueArn>,
@@ -156,7 +177,7 @@ impl Lane {
         state.waiting.push_back(pending);
     }
 
-    /// The messages of the next call, if one may leave at `now`; it then counts as in flight.
+    /// The messages of the next call, if one may leave at `now`; it then counts as in flight, and needs a [`Flight`].
     pub(super) fn next_batch(&self, now: Instant) -> Option<Vec<Pending>> {
         let mut state = self.lock();
         if state.is_paused(now) || state.waiting.is_empty() || state.calls >= MOST_CALLS {
@@ -185,21 +206,14 @@ impl Lane {
     /// A call was answered and nothing of it has to be sent again.
     pub(super) fn answered(&self, took: Duration) {
         let mut state = self.lock();
-        state.calls -= 1;
         state.failures = 0;
         state.round_trip = (state.round_trip.mul_f64(7.0 / 8.0) + took / 8).clamp(ROUND_TRIP.0, ROUND_TRIP.2);
-    }
-
-    /// A call ended in a way that says nothing about the queue's speed.
-    pub(super) fn landed(&self) {
-        self.lock().calls -= 1;
     }
 
     /// A call ended and these have to be sent again. The first failure in a row is tried again at once, since it may be one
     /// broken connection; then, and when SQS asks for it, the lane pauses.
     pub(super) fn troubled(&self, again: Vec<Pending>, slow_down: bool) {
         let mut state = self.lock();
-        state.calls -= 1;
         state.failures = state.failures.saturating_add(1);
         if slow_down || state.failures > 1 {
             let longest = PAUSES.0.saturating_mul(1 << state.failures.min(10)).min(PAUSES.1);

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Limits;
-use super::lane::{Lane, Pending};
+use super::lane::{Flight, Lane, Pending};
 use crate::arn::QueueArn;
 use crate::message::outgoing::Outgoing;
 use crate::tenant::Environment;
@@ -19,7 +19,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(20);
 /// A lane with one call in flight, and the messages that come to it meanwhile.
 #[derive(Debug)]
 pub struct Gathering {
-    lane: Lane,
+    lane: Arc<Lane>,
     messages: Vec<Outgoing>,
     producer: Environment,
     now: Instant,
@@ -33,7 +33,7 @@ impl Gathering {
         let now = Instant::now();
         let url = queue.url(None);
         let limits = Limits { message_bytes: 262_144, lane_bytes: 8 * 1_048_576, fair_queues: true };
-        Self { lane: Lane::new(queue, url, limits), messages, producer, now }
+        Self { lane: Arc::new(Lane::new(queue, url, limits)), messages, producer, now }
     }
 
     /// Lets them come one by one, and answers every call that may leave but the first, which stays in flight: how many messages
@@ -43,6 +43,7 @@ impl Gathering {
         let Self { lane, messages, producer, now } = self;
         let mut calls = Vec::with_capacity(messages.len());
         let mut told = Vec::with_capacity(messages.len());
+        let mut first = None;
         for message in messages {
             let size = message.size(&producer);
             let Some(room) = lane.room_now(size) else { break };
@@ -61,7 +62,10 @@ impl Gathering {
                 moved: false,
             });
             while let Some(batch) = lane.next_batch(now) {
-                if !calls.is_empty() {
+                let flight = Flight::of(&lane);
+                if first.is_none() {
+                    first = Some(flight);
+                } else {
                     lane.answered(ROUND_TRIP);
                 }
                 calls.push(batch.len());

@@ -161,6 +161,22 @@ async fn a_request_that_ends_early_takes_no_other_message_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_send_that_panics_takes_neither_its_lane_nor_others_with_it() {
+    let plane = Arc::new(plane(|number, _, _| {
+        assert_ne!(number, 0, "the first call");
+        None
+    }));
+    let first = plane.clone();
+    assert!(tokio::spawn(async move { first.send("0").await }).await.unwrap_err().is_panic());
+    let began = Instant::now();
+    let all = join_all((0..12).map(|n| plane.send(if n % 2 == 0 { "0" } else { "1" }))).await;
+    assert_eq!(all, vec![Ok(()); 12]);
+    // As in a lane where nothing is in flight: the first at once, ten as soon as they are there, the last when a call is back.
+    assert_eq!(plane.sizes(), [1, 1, 10, 1]);
+    assert_eq!(began.elapsed(), Duration::from_millis(40));
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_message_gets_its_own_result() {
     let plane = plane(|number, _, bodies| {
         if number == 0 {

@@ -29,9 +29,9 @@ const TURNED_AWAY: usize = 256;
 /// How long telling takes at most.
 const TURNING_AWAY: Duration = Duration::from_secs(1);
 
-/// How large a request's head may be, in bytes: twice as much as servers take that are common behind a load balancer. A
-/// connection's buffer grows to this while bodies come in, and as many are held as there are connections.
-const HEAD_BYTES: usize = 32 * 1024;
+/// How large a request's head may be, in bytes: what the load balancer takes for one header, and Node's servers for all of them.
+/// A connection's buffer grows to this while bodies come in, and as many are held as there are connections.
+const HEAD_BYTES: usize = 16 * 1024;
 
 /// Bytes that an HTTP/2 connection takes in ahead of its readers.
 const WINDOW: u32 = 64 * 1024;

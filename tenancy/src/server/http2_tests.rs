@@ -31,7 +31,7 @@ async fn its_bounds_are_said_at_the_start_of_the_connection() {
         all.map(|setting| u32::from_be_bytes([setting[2], setting[3], setting[4], setting[5]]))
     };
     let (streams, window, head) = (setting(3), setting(4), setting(6));
-    assert_eq!((streams, window, head), (Some(256), Some(65_536), Some(32_768)));
+    assert_eq!((streams, window, head), (Some(256), Some(65_536), Some(16_384)));
 }
 
 #[tokio::test]
