@@ -6,7 +6,7 @@ PARTS ?=
 export REFERENCE_DIR BENTO_DIR
 
 .PHONY: bench
-bench: bench-build bench-peers ## what the services cost, beside what users would pick instead; about 45 minutes, on a quiet machine (PARTS=producer …)
+bench: bench-build bench-peers ## what the services cost, beside what users would pick instead; about 50 minutes, on a quiet machine (PARTS=producer …)
 	$(BENCH) run $(PARTS)
 	$(BENCH) report
 
