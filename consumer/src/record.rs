@@ -58,6 +58,11 @@ impl Record {
         size + stamps.ttl_seconds.map_or(0, |_| EXPIRES_AT.len() + EXPIRES_AT_LEN)
     }
 
+    /// Whether DynamoDB takes it.
+    pub(crate) fn fits(&self, stamps: &Stamps) -> bool {
+        self.size(stamps) <= MAX_ITEM_BYTES
+    }
+
     /// The item: exactly these attributes, strings as they were sent, optional ones left out when there is nothing.
     pub(crate) fn item(&self, stamp: &Stamp) -> HashMap<String, AttributeValue> {
         let event = &self.event;

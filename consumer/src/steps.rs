@@ -15,10 +15,10 @@ use tenancy::tenant::Environment;
 use tokio::time::Instant;
 
 use crate::drain::budget::{Budget, Reservation};
-use crate::drain::desk::{Desk, Receipt};
+use crate::drain::desk::{Arrival, Desk, Receipt};
 use crate::drain::gather::{Due, Gather};
 use crate::drain::writer::{BATCH, BATCH_BYTES, HOLD};
-use crate::record::{MAX_ITEM_BYTES, Record, Stamp, Stamps};
+use crate::record::{Record, Stamp, Stamps};
 
 /// The consumer of one environment, as far as it makes items.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Recording {
     pub fn item(&self, message: Message) -> Option<HashMap<String, AttributeValue>> {
         let received = Received::read(message, &self.environment);
         let record = Record { event: received.event.ok()?, sent_at: received.sent_at, parent: None };
-        (record.size(&self.stamps) <= MAX_ITEM_BYTES).then(|| record.item(&self.stamp))
+        record.fits(&self.stamps).then(|| record.item(&self.stamp))
     }
 }
 
@@ -59,23 +59,13 @@ impl Plan {
     pub fn new(messages: Vec<Message>, queue: &Arc<QueueArn>, environment: &Environment) -> Self {
         let now = Instant::now();
         let budget = Budget::new(messages.len(), usize::MAX / 4);
+        let arrival = Arrival { queue: queue.clone(), hidden_until: now + Duration::from_secs(30), receive: 0 };
         let mut room = budget.reserve(messages.len()).now_or_never();
         let received = messages.into_iter().filter_map(|message| {
             let received = Received::read(message, environment);
-            let record = Record { event: received.event.ok()?, sent_at: received.sent_at, parent: None };
-            let receipt = Receipt {
-                queue: queue.clone(),
-                handle: received.receipt_handle,
-                sqs_id: received.sqs_id,
-                receives: received.receives,
-                sent_at: received.sent_at,
-                hidden_until: now + Duration::from_secs(30),
-                receive: 0,
-                ticket: room.as_mut().map(|room: &mut Reservation| room.ticket(received.size))?,
-                traceparent: received.traceparent,
-                span: None,
-            };
-            Some((record, receipt))
+            let ticket = room.as_mut().map(|room: &mut Reservation| room.ticket(received.size))?;
+            let (record, receipt) = arrival.part(received, ticket, None);
+            Some((record.ok()?, receipt))
         });
         Self { received: received.collect(), now }
     }

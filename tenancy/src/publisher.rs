@@ -1,6 +1,6 @@
 //! Sending to SQS: gathered into batches, a lane a queue.
 //!
-//! No timer and no lingering. Alone, a message goes out at once. While a send is in flight, what comes in gathers; ten of them
+//! No lingering: alone, a message goes out at once, and without a timer. While a send is in flight, what comes in gathers; ten of them
 //! leave at once as a full `SendMessageBatch`, fewer leave when nothing is in flight any more or when the last send left a
 //! round trip ago (so that one stuck call holds nobody up). So the number of sends in flight follows the load, and at load a
 //! message costs a tenth of a call.
@@ -14,7 +14,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::RecvError;
 use tokio::time::Instant;
-use tokio::time::error::Elapsed;
 use uuid::Uuid;
 
 use crate::arn::QueueArn;
@@ -128,7 +127,7 @@ impl Publisher {
             }
             told.await
         };
-        outcome(tokio::time::timeout_at(deadline, told).await)
+        outcome(told, deadline).await
     }
 
     /// As [`Publisher::send`], but waits for room in its lane, and leaves half of the lane to others.
@@ -143,7 +142,7 @@ impl Publisher {
         let told = self.enqueue(&lane, route, message, size, room, deadline);
         // The sends of a batch are tasks of their own, so that every core takes part.
         self.pump(&lane);
-        outcome(tokio::time::timeout_at(deadline, told).await)
+        outcome(told, deadline).await
     }
 
     /// The message's size, if SQS takes that. A trace must not cost anyone an event: where there is no room for its context, the
@@ -220,8 +219,12 @@ impl Publisher {
     }
 }
 
-fn outcome(told: Result<Result<Result<(), SendError>, RecvError>, Elapsed>) -> Result<(), SendError> {
-    match told {
+/// What a message is told, at the latest at its deadline.
+async fn outcome(
+    told: impl Future<Output = Result<Result<(), SendError>, RecvError>>,
+    deadline: Instant,
+) -> Result<(), SendError> {
+    match tokio::time::timeout_at(deadline, told).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => Err(SendError::Unavailable),
         Err(_) => Err(SendError::Deadline),

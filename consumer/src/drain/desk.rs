@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use tenancy::arn::QueueArn;
+use tenancy::message::received::{Received, Rejection};
 use tenancy::trace::{Parent, Span};
 use tokio::time::Instant;
 
@@ -37,6 +38,42 @@ pub(crate) struct Receipt {
     pub(crate) traceparent: Option<String>,
     /// Its span, if that trace is taken: until its record is stored.
     pub(crate) span: Option<Span>,
+}
+
+/// What the messages of one receive have in common.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    /// See [`Receipt::queue`].
+    pub(crate) queue: Arc<QueueArn>,
+    /// See [`Receipt::hidden_until`].
+    pub(crate) hidden_until: Instant,
+    /// See [`Receipt::receive`].
+    pub(crate) receive: u64,
+}
+
+impl Arrival {
+    /// A received message apart: what is stored, or why nothing is, and what ends its life in the queue.
+    pub(crate) fn part(
+        &self,
+        received: Received,
+        ticket: Ticket,
+        span: Option<Span>,
+    ) -> (Result<Record, Rejection>, Receipt) {
+        let (sent_at, parent) = (received.sent_at, span.as_ref().map(Span::parent));
+        let receipt = Receipt {
+            queue: self.queue.clone(),
+            handle: received.receipt_handle,
+            sqs_id: received.sqs_id,
+            receives: received.receives,
+            sent_at,
+            hidden_until: self.hidden_until,
+            receive: self.receive,
+            ticket,
+            traceparent: received.traceparent,
+            span,
+        };
+        (received.event.map(|event| Record { event, sent_at, parent }), receipt)
+    }
 }
 
 impl Receipt {

@@ -11,13 +11,13 @@ use tenancy::arn::QueueArn;
 use tenancy::aws::Fault;
 use tenancy::message::received::Received;
 use tenancy::tenant::Environment;
-use tenancy::trace::{Call, Parent, Span, Tracer};
+use tenancy::trace::{Call, Parent, Tracer};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::drain::budget::{Budget, Reservation};
-use crate::drain::desk::Receipt;
+use crate::drain::desk::Arrival;
 use crate::drain::gauges::Gauges;
 use crate::drain::limits::Limits;
 use crate::drain::pace::{Ended, Pace};
@@ -26,7 +26,7 @@ use crate::drain::seam::{Aws, Failure};
 use crate::drain::writer::Writer;
 use crate::events;
 use crate::liveness::Liveness;
-use crate::record::{MAX_ITEM_BYTES, Record, Stamps};
+use crate::record::Stamps;
 
 /// What the pollers of a queue share.
 #[derive(Debug)]
@@ -104,8 +104,11 @@ impl<A: Aws> Poller<A> {
 
     /// Passes on what can be stored and isolates what cannot.
     fn take_in(&self, messages: Vec<Message>, queue: &Arc<QueueArn>, mut reservation: Reservation, asked: Instant) {
-        let receive = self.receives.fetch_add(1, Ordering::Relaxed);
-        let hidden_until = Instant::now() + self.limits.ask.visibility;
+        let arrival = Arrival {
+            queue: queue.clone(),
+            hidden_until: Instant::now() + self.limits.ask.visibility,
+            receive: self.receives.fetch_add(1, Ordering::Relaxed),
+        };
         let mut records = Vec::with_capacity(messages.len());
         let mut poisoned = Vec::new();
         let mut traced = Vec::new();
@@ -130,22 +133,10 @@ impl<A: Aws> Poller<A> {
                     span.set("tenant_plane.message_id", event.message_id.clone());
                 }
             }
-            let parent = span.as_ref().map(Span::parent);
-            let receipt = Receipt {
-                queue: queue.clone(),
-                handle: received.receipt_handle,
-                sqs_id: received.sqs_id,
-                receives: received.receives,
-                sent_at: received.sent_at,
-                hidden_until,
-                receive,
-                ticket: reservation.ticket(received.size),
-                traceparent: received.traceparent,
-                span,
-            };
-            let record = received.event.map(|event| Record { event, sent_at: received.sent_at, parent });
+            let ticket = reservation.ticket(received.size);
+            let (record, receipt) = arrival.part(received, ticket, span);
             let reason = match record {
-                Ok(record) if record.size(&self.stamps) <= MAX_ITEM_BYTES => {
+                Ok(record) if record.fits(&self.stamps) => {
                     records.push((record, receipt));
                     continue;
                 }

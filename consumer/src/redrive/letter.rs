@@ -15,7 +15,7 @@ use tenancy::tenant::Environment;
 use crate::drain::poison::Reason;
 use crate::operator::cli::Which;
 use crate::operator::printable;
-use crate::record::{MAX_ITEM_BYTES, Record, Stamps, rfc3339};
+use crate::record::{Record, Stamps, rfc3339};
 
 /// The most attributes that SQS takes.
 const MAX_ATTRIBUTES: usize = 10;
@@ -55,9 +55,7 @@ impl Letter {
         let (sent_at, receives) = (received.sent_at, received.receives);
         let reason = match received.event {
             Err(rejection) => Some(Reason::Rejected(rejection)),
-            Ok(event) => {
-                (Record { event, sent_at, parent: None }.size(stamps) > MAX_ITEM_BYTES).then_some(Reason::TooLarge)
-            }
+            Ok(event) => (!Record { event, sent_at, parent: None }.fits(stamps)).then_some(Reason::TooLarge),
         };
         Self {
             key: own_key(&attributes).unwrap_or(&received.sqs_id).to_owned(),

@@ -18,7 +18,7 @@ use aws_smithy_types::config_bag::{ConfigBag, Storable, StoreReplace};
 use metrics::{Counter, Histogram, counter, histogram};
 
 use super::Fault;
-use super::errors::of_answer;
+use super::errors::{of_answer, of_connector};
 
 /// The operations that services make; whatever else is called counts as the last.
 pub(crate) const OPERATIONS: &[&str] = &[
@@ -141,10 +141,8 @@ fn result_of(context: &FinalizerInterceptorContextRef<'_>) -> &'static str {
         Some(Err(error)) => error,
         None => return Fault::Transient.as_str(),
     };
-    // As `fault_of` reads it: a connection that ended without an answer is "other" as well, but of a kind.
     if let Some(connector) = error.as_connector_error() {
-        let unsigned = connector.is_user() || connector.is_other() && connector.as_other().is_none();
-        return if unsigned { Fault::NoCredentials } else { Fault::Transient }.as_str();
+        return of_connector(connector).as_str();
     }
     // The SDK has no name for what fails between writing the request and sending it: there was nothing to sign it with.
     let named = error.is_operation_error()

@@ -1,7 +1,7 @@
 //! What a failed call to AWS means for us: [`Fault`].
 
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
-use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_runtime_api::client::result::{ConnectorError, SdkError};
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 /// Kinds of failure, by what helps against them.
@@ -110,13 +110,16 @@ where
     match error {
         SdkError::ServiceError(service) => of_answer(service.raw().status().as_u16(), service.err().code()),
         SdkError::ConstructionFailure(_) => Fault::Refused,
-        // A connection that ended without an answer is "other" as well, but of a kind.
-        SdkError::DispatchFailure(failure) if failure.is_user() => Fault::NoCredentials,
-        SdkError::DispatchFailure(failure) if failure.is_other() && failure.as_other().is_none() => {
-            Fault::NoCredentials
-        }
+        SdkError::DispatchFailure(failure) => failure.as_connector_error().map_or(Fault::Transient, of_connector),
         _ => Fault::Transient,
     }
+}
+
+/// What it means that a request was not sent, or that its connection brought no answer.
+pub(super) fn of_connector(error: &ConnectorError) -> Fault {
+    // There was nothing to sign it with. A connection that ended without an answer is "other" as well, but of a kind.
+    let unsigned = error.is_user() || (error.is_other() && error.as_other().is_none());
+    if unsigned { Fault::NoCredentials } else { Fault::Transient }
 }
 
 /// What an answer of this status means that names this code, or none.
@@ -137,7 +140,6 @@ pub(super) fn of_answer(status: u16, code: Option<&str>) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aws_smithy_runtime_api::client::result::ConnectorError;
     use aws_smithy_types::retry::ErrorKind;
 
     #[test]

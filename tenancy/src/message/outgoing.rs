@@ -124,12 +124,6 @@ impl Body {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// The text, for the one who sends it.
-    #[must_use]
-    pub fn into_string(self) -> String {
-        self.0.into()
-    }
 }
 
 /// JSON-escapes what SQS refuses in a body.

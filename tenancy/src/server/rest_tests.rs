@@ -39,6 +39,15 @@ async fn end(stream: &mut TcpStream) {
     assert_eq!(read.expect("no reset"), 0);
 }
 
+/// The answer that ends the connection in words, and the end; its body.
+async fn last_answer(stream: &mut TcpStream, status: u16) -> String {
+    let (found, head, body) = answer(stream).await;
+    assert_eq!(found, status, "{head}");
+    assert!(head.contains("connection: close"), "{head}");
+    end(stream).await;
+    body
+}
+
 /// Requests that are answered unread, by path, headers and status.
 const UNREAD: [(&str, &str, u16); 4] = [
     ("/test/echo", "", 400),
@@ -79,11 +88,8 @@ async fn a_client_that_sends_a_large_body_first_and_reads_then_finds_the_answer_
         let head = head(path, &format!("{headers}content-length: {LARGE}\r\n"));
         stream.write_all(head.as_bytes()).await.unwrap();
         stream.write_all(&vec![b'x'; LARGE]).await.expect("all of it is taken");
-        let (found, head, body) = answer(&mut stream).await;
-        assert_eq!(found, status, "{path} {headers}");
-        assert!(head.contains("connection: close"), "{head}");
-        assert_eq!(serde_json::from_str::<Value>(&body).unwrap()["status"], status);
-        end(&mut stream).await;
+        let body = last_answer(&mut stream, status).await;
+        assert_eq!(serde_json::from_str::<Value>(&body).unwrap()["status"], status, "{path} {headers}");
     }
 }
 
@@ -123,10 +129,7 @@ async fn a_body_that_dawdles_or_is_broken_ends_the_connection_with_an_answer_tha
         let mut stream = TcpStream::connect(app.public).await.unwrap();
         let request = format!("POST /test/echo HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\n{rest}");
         stream.write_all(request.as_bytes()).await.unwrap();
-        let (found, head, _) = answer(&mut stream).await;
-        assert_eq!(found, status);
-        assert!(head.contains("connection: close"), "{head}");
-        end(&mut stream).await;
+        last_answer(&mut stream, status).await;
     }
 }
 
@@ -137,10 +140,7 @@ async fn a_head_that_is_too_large_or_no_http_is_answered_and_not_reset() {
     for (request, status) in [(endless, 431), (format!("\x16\x03\x01{}", "\x01".repeat(LARGE)), 400)] {
         let mut stream = TcpStream::connect(app.public).await.unwrap();
         stream.write_all(request.as_bytes()).await.expect("all of it is taken");
-        let (found, head, _) = answer(&mut stream).await;
-        assert_eq!(found, status);
-        assert!(head.contains("connection: close"), "{head}");
-        end(&mut stream).await;
+        last_answer(&mut stream, status).await;
     }
 }
 
@@ -150,10 +150,7 @@ async fn a_large_body_that_waits_to_be_asked_for_is_not_asked_for_in_vain() {
     let mut stream = TcpStream::connect(app.public).await.unwrap();
     let head = head("/test/echo", "tenantID: acme\r\ncontent-length: 25000000\r\nexpect: 100-continue\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
-    let (status, head, _) = answer(&mut stream).await;
-    assert_eq!(status, 413);
-    assert!(head.contains("connection: close"), "{head}");
-    end(&mut stream).await;
+    last_answer(&mut stream, 413).await;
 }
 
 #[tokio::test]
@@ -161,10 +158,7 @@ async fn a_short_rest_that_does_not_come_is_not_waited_for_long() {
     let app = start(scaffold(&[])).await;
     let mut stream = TcpStream::connect(app.public).await.unwrap();
     stream.write_all(head("/nowhere", "content-length: 10\r\n").as_bytes()).await.unwrap();
-    let (status, head, _) = answer(&mut stream).await;
-    assert_eq!(status, 404);
-    assert!(head.contains("connection: close"), "{head}");
-    end(&mut stream).await;
+    last_answer(&mut stream, 404).await;
 }
 
 #[tokio::test]
