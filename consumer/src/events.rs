@@ -1,17 +1,20 @@
 //! What can be observed of draining: each fact is one function that logs and counts it.
 //!
-//! Log lines never hold a body. Labels are words of a fixed set; no tenant is among them.
+//! Log lines never hold a body. Labels are words of a fixed set, or up to a bound the tenants whose records are stored.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{counter, histogram};
 use tenancy::aws::Fault;
+use tenancy::telemetry::tenants::ByTenant;
 
 use crate::drain::desk::Receipt;
 use crate::drain::gauges::{age, now};
 use crate::drain::pace::Downstream;
 use crate::drain::poison::Reason;
 use crate::drain::seam::{FailedEntry, Failure};
+use crate::record::Record;
 
 /// A receive brought messages, or none.
 pub(crate) fn received(messages: usize) {
@@ -34,9 +37,15 @@ pub(crate) fn receive_backs_off(failure: &Failure, pause: Duration) {
     );
 }
 
+/// What counts stored records by tenant, so many tenants apart.
+pub(crate) fn stored_by_tenant(tenants: usize) -> ByTenant {
+    ByTenant::new("consumer_tenant_records_stored_total", tenants)
+}
+
 /// Records are in the table.
-pub(crate) fn stored(receipts: &[Receipt], records: usize) {
-    counter!("consumer_records_stored_total").increment(records as u64);
+pub(crate) fn stored(receipts: &[Receipt], records: &[Arc<Record>], by_tenant: &ByTenant) {
+    counter!("consumer_records_stored_total").increment(records.len() as u64);
+    records.iter().for_each(|record| by_tenant.count(&record.event.tenant, 1));
     let latency = histogram!("consumer_record_latency_seconds");
     let now = now();
     for sent_at in receipts.iter().filter_map(|receipt| receipt.sent_at) {

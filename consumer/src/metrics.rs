@@ -35,6 +35,7 @@ pub const METRICS: &[Metric] = &[
     ),
     Metric::counter("consumer_receive_errors_total", "calls", "Receives that failed.").by(&[label("kind", FAULTS)]),
     Metric::counter("consumer_records_stored_total", "records", "Records confirmed by the table: the drain rate."),
+    Metric::counter("consumer_tenant_records_stored_total", "records", "The same by tenant.").by(&[label("tenant_id", &[])]),
     Metric::histogram(
         "consumer_record_latency_seconds",
         "seconds",

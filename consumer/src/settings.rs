@@ -66,7 +66,8 @@ impl Settings {
 
     pub(crate) fn limits(&self) -> Limits {
         let (visibility, shutdown) = (self.visibility_timeout.get(), self.common.shutdown_timeout.get());
-        Limits::new(self.pollers, self.max_in_flight, self.max_in_flight_bytes, visibility, shutdown)
+        let limits = Limits::new(self.pollers, self.max_in_flight, self.max_in_flight_bytes, visibility, shutdown);
+        Limits { metrics_tenants: self.common.metrics_tenants, ..limits }
     }
 }
 

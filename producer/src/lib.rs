@@ -41,8 +41,12 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let environment = common.environment.clone();
     let directory = Directory::new(clients.ssm.clone(), &clients.region, &environment, common.directory_ttl.get());
     let registry = Registry::new(directory.clone(), common, Serves::AnyQueue);
-    let fair_queues = settings.fair_queues == Switch::On;
-    let limits = Limits { message_bytes: settings.max_message_bytes, lane_bytes: LANE_BYTES, fair_queues };
+    let limits = Limits {
+        message_bytes: settings.max_message_bytes,
+        lane_bytes: LANE_BYTES,
+        fair_queues: settings.fair_queues == Switch::On,
+        metrics_tenants: common.metrics_tenants,
+    };
     let publisher = Publisher::new(&clients, directory.clone(), environment.clone(), limits);
     let lanes = publisher.clone();
     let routes = routes::router(routes::Parts {

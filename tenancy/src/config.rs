@@ -92,6 +92,10 @@ pub struct Common {
     #[command(flatten)]
     pub traces: Traces,
 
+    /// Tenants that have a series of their own in metrics by tenant, the first ones that are served; the others are counted together as _other. At most 1000.
+    #[arg(long, env, hide_env_values = true, default_value_t = 100)]
+    pub metrics_tenants: usize,
+
     /// How log lines are written.
     #[arg(long, env, hide_env_values = true, default_value = "json")]
     pub log_format: LogFormat,
@@ -289,6 +293,10 @@ impl Common {
         if self.max_buffered_bytes < self.max_body_bytes {
             let reason = format!("must be at least MAX_BODY_BYTES ({})", self.max_body_bytes);
             return Err(ConfigError::new("MAX_BUFFERED_BYTES", reason));
+        }
+        if self.metrics_tenants > 1_000 {
+            let reason = format!("must be at most 1000, not {}", self.metrics_tenants);
+            return Err(ConfigError::new("METRICS_TENANTS", reason));
         }
         self.auth.identity()?;
         self.share.shares()?;

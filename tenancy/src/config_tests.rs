@@ -180,6 +180,14 @@ fn identity_set_by_half_or_insecurely_is_refused() {
 }
 
 #[test]
+fn the_tenants_with_metrics_of_their_own_are_bounded() {
+    assert_eq!(acme(&[]).unwrap().metrics_tenants, 100);
+    assert_eq!(acme(&["--metrics-tenants", "1000"]).unwrap().metrics_tenants, 1_000);
+    assert_eq!(acme(&["--metrics-tenants", "0"]).unwrap().metrics_tenants, 0);
+    assert_eq!(acme(&["--metrics-tenants", "1001"]).unwrap_err(), "METRICS_TENANTS: must be at most 1000, not 1001");
+}
+
+#[test]
 fn limits_are_off_unless_set_and_a_tenant_may_have_its_own() {
     assert_eq!(acme(&[]).unwrap().share.shares(), Ok(None));
     assert_eq!(acme(&["--limit-overrides", "globex=-:-"]).unwrap().share.shares(), Ok(None));

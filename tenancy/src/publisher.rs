@@ -64,6 +64,8 @@ pub struct Limits {
     pub lane_bytes: usize,
     /// Whether messages on a queue that tenants share name theirs as their group (`FAIR_QUEUES`).
     pub fair_queues: bool,
+    /// Tenants that have a series of their own where messages are counted by tenant (`METRICS_TENANTS`).
+    pub metrics_tenants: usize,
 }
 
 impl Publisher {
@@ -77,7 +79,7 @@ impl Publisher {
             environment,
             limits,
             lanes: RwLock::default(),
-            facts: Facts::new(),
+            facts: Facts::new(limits.metrics_tenants),
             tracer: Tracer::of_process(),
         }))
     }

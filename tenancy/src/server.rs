@@ -157,7 +157,8 @@ impl Scaffold {
         let identity = identity::Identity::new(self.name, &self.version, self.registry.clone());
         let own = identity::routes(self.name, identity, health.clone());
         let document = self.document.map(|document| document::routes(self.name, document)).unwrap_or_default();
-        let share = self.common.share.shares()?.as_ref().map(FairShare::new);
+        let shares = self.common.share.shares()?;
+        let share = shares.map(|shares| FairShare::new(&shares, self.common.metrics_tenants));
         let access = edge::Access { auth: auth.clone(), share };
         let router =
             edge::wrap(own.merge(document).merge(self.routes), self.name, &self.common, health.clone(), access);

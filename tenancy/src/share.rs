@@ -32,10 +32,10 @@ const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy")
 pub struct FairShare(Arc<Limiter>);
 
 impl FairShare {
-    /// Limits as configured.
+    /// Limits as configured. Whom they turn away is counted by tenant, for so many tenants (`METRICS_TENANTS`).
     #[must_use]
-    pub fn new(shares: &Shares) -> Self {
-        Self(Arc::new(Limiter::new(shares)))
+    pub fn new(shares: &Shares, metrics_tenants: usize) -> Self {
+        Self(Arc::new(Limiter::new(shares, metrics_tenants)))
     }
 
     /// A meter for one request.
@@ -58,7 +58,7 @@ pub struct Meter(Option<Arc<Metered>>);
 #[derive(Debug)]
 struct Metered {
     limits: FairShare,
-    account: OnceLock<Arc<Account>>,
+    account: OnceLock<(TenantId, Arc<Account>)>,
 }
 
 impl Meter {
@@ -78,7 +78,7 @@ impl Meter {
             return Ok(());
         }
         let Some(account) = metered.limits.0.account(tenant) else { return Ok(()) };
-        let _ = metered.account.set(account);
+        let _ = metered.account.set((tenant.clone(), account));
         self.requests(1)
     }
 
@@ -87,9 +87,9 @@ impl Meter {
     /// # Errors
     /// 429 with the time until the tenant may send again.
     pub fn requests(&self, count: usize) -> Result<(), Problem> {
-        let Some((limiter, account)) = self.account() else { return Ok(()) };
-        let refused = &limiter.refused.requests;
-        take(&account.requests, account.quota.requests, count, limiter.now()).inspect_err(|_| refused.increment(1))
+        let Some((limiter, tenant, account)) = self.account() else { return Ok(()) };
+        take(&account.requests, account.quota.requests, count, limiter.now())
+            .inspect_err(|_| limiter.refused.requests(tenant))
     }
 
     /// The request brings so many bytes. They may be more than are left, if anything is.
@@ -97,14 +97,13 @@ impl Meter {
     /// # Errors
     /// 429 with the time until the tenant may send again.
     pub fn bytes(&self, count: usize) -> Result<(), Problem> {
-        let Some((limiter, account)) = self.account() else { return Ok(()) };
-        let refused = &limiter.refused.bytes;
-        take(&account.bytes, account.quota.bytes, count, limiter.now()).inspect_err(|_| refused.increment(1))
+        let Some((limiter, tenant, account)) = self.account() else { return Ok(()) };
+        take(&account.bytes, account.quota.bytes, count, limiter.now()).inspect_err(|_| limiter.refused.bytes(tenant))
     }
 
     /// Says in an answer what the limits are and what is left.
     pub fn tell(&self, headers: &mut HeaderMap) {
-        let Some((limiter, account)) = self.account() else { return };
+        let Some((limiter, _, account)) = self.account() else { return };
         let now = limiter.now();
         let mut text = String::with_capacity(64);
         let (quota, requests, bytes) = (&account.quota, &account.requests, &account.bytes);
@@ -121,9 +120,10 @@ impl Meter {
         }
     }
 
-    fn account(&self) -> Option<(&Limiter, &Account)> {
+    fn account(&self) -> Option<(&Limiter, &TenantId, &Account)> {
         let metered = self.0.as_deref()?;
-        Some((&metered.limits.0, metered.account.get()?))
+        let (tenant, account) = metered.account.get()?;
+        Some((&metered.limits.0, tenant, account))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Logs and metrics of a process. Installed once, by `main`; libraries only emit.
 //!
 //! - [`metric`]: how a metric is named and explained; [`table`]: those that the services share
+//! - [`tenants`]: counters by tenant, in bounds
 //! - `process`: what the process itself uses
 
 use std::sync::OnceLock;
@@ -13,6 +14,7 @@ use crate::config::{Common, LogFormat};
 pub mod metric;
 pub mod process;
 pub mod table;
+pub mod tenants;
 
 /// The recorder's handle, once [`install`] has run. Metrics are process-wide by the nature of the facade; this is the one
 /// place that remembers it, so that services started without a recorder (in tests) simply have nothing to show.

@@ -42,10 +42,13 @@ pub(crate) struct Limits {
     pub(crate) look: Duration,
     /// What is kept of the time to stop for handing back.
     pub(crate) handing_back: Duration,
+    /// Tenants that have a series of their own where records are counted by tenant.
+    pub(crate) metrics_tenants: usize,
 }
 
 impl Limits {
-    /// From the settings: pollers, messages and bytes in flight, visibility timeout, time to stop.
+    /// From the settings: pollers, messages and bytes in flight, visibility timeout, time to stop. No tenant has metrics of
+    /// its own.
     pub(crate) fn new(pollers: usize, messages: usize, bytes: usize, visibility: Duration, shutdown: Duration) -> Self {
         let handing_back = HANDING_BACK.min(shutdown / 5);
         // A stop lets the open poll end, writes and deletes what it brought, and hands back the rest.
@@ -62,6 +65,7 @@ impl Limits {
             call: CALL_LIMIT.min(visibility / 2),
             look: (visibility / 8).min(Duration::from_secs(5)),
             handing_back,
+            metrics_tenants: 0,
         }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use tenancy::telemetry::tenants::ByTenant;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -60,6 +61,7 @@ pub(crate) struct Writer<A> {
     pace: Arc<Pace>,
     liveness: Arc<Liveness>,
     deleter: Arc<Deleter<A>>,
+    by_tenant: ByTenant,
     poison_tasks: TaskTracker,
     tasks: TaskTracker,
     /// Nothing new is tried any more.
@@ -95,6 +97,7 @@ impl<A: Aws> Writer<A> {
             pace,
             liveness,
             deleter,
+            by_tenant: events::stored_by_tenant(limits.metrics_tenants),
             poison_tasks,
             tasks: TaskTracker::new(),
             abandon: CancellationToken::new(),
@@ -258,7 +261,7 @@ impl<A: Aws> Writer<A> {
             self.launch(state);
         }
         if !done.is_empty() {
-            events::stored(&done, stored.len());
+            events::stored(&done, stored, &self.by_tenant);
             done.iter_mut().for_each(|receipt| receipt.end_span(None));
             self.deleter.accept(done);
         }

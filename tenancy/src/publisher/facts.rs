@@ -2,12 +2,15 @@
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 
+use crate::telemetry::tenants::ByTenant;
 use crate::telemetry::{metric, table};
 
 #[derive(Debug)]
 pub(super) struct Facts {
     /// Messages in a call.
     pub(super) entries: Histogram,
+    /// Messages that SQS has, by tenant.
+    pub(super) sent: ByTenant,
     /// Messages sent again.
     pub(super) retries: Counter,
     /// Messages turned away because their lane was full.
@@ -18,10 +21,11 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(metrics_tenants: usize) -> Self {
         metric::describe(table::PUBLISHER);
         Self {
             entries: histogram!("publisher_batch_entries"),
+            sent: ByTenant::new("publisher_tenant_messages_total", metrics_tenants),
             retries: counter!("publisher_retries_total"),
             shed: counter!("publisher_shed_total"),
             lanes: gauge!("publisher_lanes"),

@@ -84,7 +84,10 @@ impl Publisher {
         for (pending, outcome) in batch.into_iter().zip(outcomes) {
             // An entry that the answer does not mention was not taken for all we know; sent twice it is one record all the same.
             match outcome.unwrap_or(Entry::Failed(Fault::Transient)) {
-                Entry::Sent => pending.finish(Ok(())),
+                Entry::Sent => {
+                    self.0.facts.sent.count(&pending.message.tenant, 1);
+                    pending.finish(Ok(()));
+                }
                 Entry::Failed(Fault::Refused) => pending.finish(Err(SendError::Refused)),
                 Entry::Failed(Fault::Denied | Fault::NoCredentials | Fault::Gone) => {
                     pending.finish(Err(SendError::Unavailable))

@@ -10,6 +10,7 @@ use metrics::{Counter, counter};
 
 use super::bucket::{Bucket, Moment, Rate};
 use crate::config::{Rates, Shares};
+use crate::telemetry::tenants::ByTenant;
 use crate::tenant::TenantId;
 
 /// Parts of the map with a lock of their own; taken for writing only when a tenant comes after a pause.
@@ -51,11 +52,25 @@ impl Account {
     }
 }
 
-/// Requests that were told to come back, by limit.
-#[derive(Clone)]
+/// Requests that were told to come back, by limit and by tenant.
 pub(super) struct Refused {
-    pub(super) requests: Counter,
-    pub(super) bytes: Counter,
+    requests: Counter,
+    bytes: Counter,
+    tenants: ByTenant,
+}
+
+impl Refused {
+    /// A tenant was over its limit of requests.
+    pub(super) fn requests(&self, tenant: &TenantId) {
+        self.requests.increment(1);
+        self.tenants.count(tenant, 1);
+    }
+
+    /// A tenant was over its limit of bytes.
+    pub(super) fn bytes(&self, tenant: &TenantId) {
+        self.bytes.increment(1);
+        self.tenants.count(tenant, 1);
+    }
 }
 
 struct Shard {
@@ -78,7 +93,7 @@ pub(super) struct Limiter {
 }
 
 impl Limiter {
-    pub(super) fn new(shares: &Shares) -> Self {
+    pub(super) fn new(shares: &Shares, metrics_tenants: usize) -> Self {
         let quota = |rates: &Rates| Quota::new(*rates, shares.burst.as_secs(), shares).map(Arc::new);
         let general = quota(&shares.general);
         let own = shares.own.iter().map(|(tenant, rates)| (tenant.clone(), quota(rates))).collect();
@@ -95,6 +110,7 @@ impl Limiter {
             refused: Refused {
                 requests: counter!("limited_requests_total", "limit" => "requests"),
                 bytes: counter!("limited_requests_total", "limit" => "bytes"),
+                tenants: ByTenant::new("limited_tenant_requests_total", metrics_tenants),
             },
         }
     }
@@ -176,7 +192,7 @@ mod tests {
 
     fn limiter(per_second: u64) -> Limiter {
         let general = Rates { requests: NonZeroU64::new(per_second), bytes: None };
-        Limiter::new(&Shares { general, own: HashMap::new(), burst: Duration::from_secs(1) })
+        Limiter::new(&Shares { general, own: HashMap::new(), burst: Duration::from_secs(1) }, 0)
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub const COMMON: &[Metric] = &[
         "Requests that got 429, by the limit that their tenant was over (LIMIT_REQUESTS, LIMIT_BYTES).",
     )
     .by(&[label("limit", &["requests", "bytes"])]),
+    Metric::counter("limited_tenant_requests_total", "requests", "The same by tenant, where there are limits.")
+        .by(&[label("tenant_id", &[])]),
     Metric::counter("auth_key_fetches_total", "fetches", "Readings of the issuer's keys.")
         .by(&[label("result", &["ok", "failed"])]),
     Metric::counter("directory_calls_total", "calls", "Calls to SSM for parameters, of up to ten names each."),
@@ -81,6 +83,8 @@ pub const COMMON: &[Metric] = &[
 /// What producer and payments have: sending to SQS.
 pub const PUBLISHER: &[Metric] = &[
     Metric::histogram("publisher_batch_entries", "messages", "Messages in a call of SendMessageBatch."),
+    Metric::counter("publisher_tenant_messages_total", "messages", "Messages that SQS has taken, by tenant.")
+        .by(&[label("tenant_id", &[])]),
     Metric::counter("publisher_retries_total", "messages", "Messages sent again, because their call or entry failed."),
     Metric::counter(
         "publisher_shed_total",

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tests::scripted::{Cut, Fault, Op};
+use tests::scripted::{Aws, Cut, Fault, Op};
 use tests::service::{Kind, Launch, Service};
 
 use super::{DEAD, QUEUE, TABLE, acme};
@@ -122,6 +122,53 @@ async fn ids_that_nobody_knows_make_no_series() {
     let new: Vec<String> = series(&after).into_iter().filter(|name| !series(&before).contains(name)).collect();
     assert_eq!(new, Vec::<String>::new());
     assert!(!after.contains("tenant1"), "{after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_s_first_tenants_have_series_of_their_own_and_the_others_are_counted_together() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    ["acme", "globex", "initech", "hooli"].iter().for_each(|tenant| aws.register(tenant, "pool-1"));
+    let start = async |kind| Launch::new(kind, &aws, "pool-1").set("METRICS_TENANTS", "2").start().await;
+    let (producer, consumer) = (start(Kind::Producer).await, start(Kind::Consumer).await);
+    let sent = ["acme", "globex", "initech", "acme", "hooli", "acme"];
+    for (count, tenant) in sent.iter().enumerate() {
+        assert_eq!(producer.event(tenant, "{}").await.status, 200);
+        aws.wait_until("its record", |aws| aws.row_count("consumer-pool-1") == count + 1).await;
+    }
+    assert_eq!(producer.event("nobody", "{}").await.status, 404);
+    let all = [("acme", Some(3.0)), ("globex", Some(1.0)), ("_other", Some(2.0)), ("initech", None), ("nobody", None)];
+    for (tenant, count) in all {
+        let sent = format!("publisher_tenant_messages_total{{tenant_id=\"{tenant}\"}}");
+        assert_eq!(value(&producer, &sent).await, count, "{tenant}");
+    }
+    until(&consumer, "consumer_records_stored_total", |stored| stored == 6.0).await;
+    for (tenant, count) in all {
+        let stored = format!("consumer_tenant_records_stored_total{{tenant_id=\"{tenant}\"}}");
+        assert_eq!(value(&consumer, &stored).await, count, "{tenant}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_over_the_limit_shows() {
+    let aws = Aws::start();
+    aws.provision("pool-1");
+    ["acme", "globex"].iter().for_each(|tenant| aws.register(tenant, "pool-1"));
+    let producer = Launch::new(Kind::Producer, &aws, "pool-1").set("LIMIT_OVERRIDES", "acme=1,globex=1000");
+    let producer = producer.set("LIMIT_BURST", "60s").start().await;
+    let statuses = async |tenant: &str| {
+        let mut limited = 0;
+        for _ in 0..70 {
+            limited += u32::from(producer.event(tenant, "{}").await.status == 429);
+        }
+        f64::from(limited)
+    };
+    let (acme, globex) = (statuses("acme").await, statuses("globex").await);
+    assert!(acme > 0.0 && globex == 0.0, "{acme} {globex}");
+    let limited = |tenant: &str| format!("limited_tenant_requests_total{{tenant_id=\"{tenant}\"}}");
+    assert_eq!(value(&producer, &limited("acme")).await, Some(acme));
+    assert_eq!(value(&producer, &limited("globex")).await, None);
+    assert_eq!(value(&producer, "limited_requests_total{limit=\"requests\"}").await, Some(acme));
 }
 
 #[tokio::test(flavor = "multi_thread")]
