@@ -141,3 +141,22 @@ async fn credentials_that_have_ended_when_they_come_are_an_error_and_not_asked_f
     }
     assert_eq!(sts.calls(), 1);
 }
+
+#[tokio::test]
+async fn however_long_the_source_failed_it_is_asked_again_within_ten_seconds_and_what_comes_is_used() {
+    let (sts, provider) = Sts::start(Duration::from_secs(3600), Duration::ZERO, 0..50);
+    let mut outage = Duration::ZERO;
+    for _ in 0..50 {
+        provider.credentials().await.unwrap_err();
+        let mut state = provider.0.state.lock().unwrap();
+        let (until, _) = state.pause.as_mut().unwrap();
+        let pause = until.saturating_duration_since(Instant::now());
+        assert!(pause <= Duration::from_secs(10), "{pause:?}");
+        outage += pause;
+        // It is over.
+        *until = Instant::now();
+    }
+    assert!(outage > Duration::from_secs(180), "{outage:?}");
+    assert_eq!(provider.credentials().await.unwrap().access_key_id(), "key-50");
+    assert_eq!(sts.calls(), 51);
+}

@@ -319,3 +319,6 @@ async fn a_call_carries_at_most_the_bytes_of_one_message_limit() {
     let too_large = format!("\"{}\"", "x".repeat(262_144));
     assert_eq!(plane.send(&too_large).await, Err(SendError::TooLarge(262_144)));
 }
+
+#[path = "trouble_tests.rs"]
+mod trouble;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tests::matrix::{assert_honest, each};
 use tests::scripted::{Aws, Fault, Op};
-use tests::service::{Kind, Launch};
+use tests::service::Kind;
 
-use super::{TokenFile, with_web_identity};
+use super::{KINDS, TokenFile, good, request, with_pod_identity, with_web_identity};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_requests_share_one_session_of_the_web_identity() {
@@ -36,18 +36,28 @@ async fn a_thousand_requests_share_one_session_of_the_web_identity() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_sts_at_start_means_503_meanwhile_and_no_restart() {
-    let (aws, token) = (Aws::start(), TokenFile::new("token-1"));
-    aws.provision("acme");
-    aws.only_sessions();
-    aws.on(Op::AssumeRoleWithWebIdentity).nth(1).fail(Fault::Late(Duration::from_secs(7)));
-    let service = with_web_identity(Kind::Producer, &aws, &token).set("REQUEST_TIMEOUT", "2s").listening().await;
-    let answer = service.event("acme", "{}").await;
-    assert_eq!(answer.status, 503, "{}", answer.text());
-    assert_honest(&answer);
-    assert!(!service.is_ready().await);
-    service.until_ready().await;
-    assert_eq!(service.event("acme", "{}").await.status, 200);
-    assert_eq!(aws.count(Op::AssumeRoleWithWebIdentity), 1, "the slow answer was used");
+    each(KINDS.to_vec(), |kind| async move {
+        let (aws, token) = (Aws::start(), TokenFile::new("token-1"));
+        aws.provision("acme");
+        aws.only_sessions();
+        aws.put_message("consumer-acme", "{}", &[("tenant_id", "acme")]);
+        aws.on(Op::AssumeRoleWithWebIdentity).nth(1).fail(Fault::Late(Duration::from_secs(7)));
+        let launch = with_web_identity(kind, &aws, &token).set("REQUEST_TIMEOUT", "2s").set("RECORD_READS", "on");
+        let service = launch.listening().await;
+        let answer = request(&service).await;
+        assert_eq!(answer.status, 503, "{}", answer.text());
+        assert_honest(&answer);
+        assert!(!service.is_ready().await);
+        // What would have it restarted.
+        assert_eq!(service.http.get(&format!("{}/livez", service.admin), &[]).await.status, 200);
+        service.until_ready().await;
+        assert_eq!(request(&service).await.status, good(kind));
+        if kind == Kind::Consumer {
+            aws.wait_until("the record", |aws| aws.row_count("consumer-acme") == 1).await;
+        }
+        assert_eq!(aws.count(Op::AssumeRoleWithWebIdentity), 1, "the slow answer was used");
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,13 +81,7 @@ async fn pod_identity_works_without_a_change() {
     aws.provision("acme");
     aws.only_sessions();
     aws.container_token("pod-token");
-    let service = Launch::new(Kind::Producer, &aws, "acme")
-        .unset("AWS_ACCESS_KEY_ID")
-        .unset("AWS_SECRET_ACCESS_KEY")
-        .set("AWS_CONTAINER_CREDENTIALS_FULL_URI", &aws.container_credentials_uri())
-        .set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token.path())
-        .start()
-        .await;
+    let service = with_pod_identity(Kind::Producer, &aws, &token).start().await;
     assert_eq!(service.event("acme", "{}").await.status, 200);
     assert_eq!(aws.count(Op::ContainerCredentials), 1);
     assert!(aws.calls(Op::SendMessageBatch)[0].access_key.starts_with("ASIACONT"));
@@ -90,13 +94,7 @@ async fn any_fault_of_the_pod_identity_agent_delays_readiness_and_no_more() {
         aws.provision("acme");
         aws.only_sessions();
         aws.on(Op::ContainerCredentials).nth(1).fail(fault);
-        let service = Launch::new(Kind::Producer, &aws, "acme")
-            .unset("AWS_ACCESS_KEY_ID")
-            .unset("AWS_SECRET_ACCESS_KEY")
-            .set("AWS_CONTAINER_CREDENTIALS_FULL_URI", &aws.container_credentials_uri())
-            .set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token.path())
-            .start()
-            .await;
+        let service = with_pod_identity(Kind::Producer, &aws, &token).start().await;
         assert_eq!(service.event("acme", "{}").await.status, 200);
     })
     .await;

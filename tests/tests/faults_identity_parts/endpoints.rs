@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use tests::scripted::{Aws, Op, QueueSpec, TableSpec};
 use tests::service::{Kind, Launch};
 
-const KINDS: [Kind; 3] = [Kind::Producer, Kind::Consumer, Kind::Payments];
+use super::{KINDS, TokenFile, with_pod_identity, with_web_identity};
+
+/// How a service is given an identity.
+type Identity = fn(Kind, &Aws, &TokenFile) -> Launch;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_region_each_service_ends_at_once_and_names_it() {
@@ -23,19 +26,29 @@ async fn without_a_region_each_service_ends_at_once_and_names_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_a_region_the_metadata_service_is_never_asked() {
-    for kind in KINDS {
-        let aws = Aws::start();
+async fn with_a_region_and_an_identity_the_metadata_service_is_never_asked() {
+    let (web, pod): (Identity, Identity) = (with_web_identity, with_pod_identity);
+    for (kind, identity) in KINDS.into_iter().flat_map(|kind| [(kind, web), (kind, pod)]) {
+        let (aws, token) = (Aws::start(), TokenFile::new("token"));
         aws.provision("acme");
-        let start = Instant::now();
-        let service = Launch::new(kind, &aws, "acme")
-            .set("AWS_EC2_METADATA_DISABLED", "false")
-            .set("AWS_EC2_METADATA_SERVICE_ENDPOINT", aws.endpoint())
-            .start()
-            .await;
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-        assert_eq!(aws.count(Op::Metadata), 0);
-        drop(service);
+        aws.only_sessions();
+        // A metadata service that was asked would cost a second or more, each time. A busy machine may, now and then.
+        let mut quickest = Duration::MAX;
+        for _ in 0..3 {
+            let start = Instant::now();
+            let service = identity(kind, &aws, &token)
+                .set("AWS_EC2_METADATA_DISABLED", "false")
+                .set("AWS_EC2_METADATA_SERVICE_ENDPOINT", aws.endpoint())
+                .start()
+                .await;
+            quickest = quickest.min(start.elapsed());
+            drop(service);
+            if quickest < Duration::from_secs(1) {
+                break;
+            }
+        }
+        assert!(quickest < Duration::from_secs(1), "{kind:?} is ready after {quickest:?}");
+        assert_eq!(aws.count(Op::Metadata), 0, "{kind:?}");
     }
 }
 

@@ -1,13 +1,17 @@
 mod credentials;
 mod endpoints;
+mod outage;
 mod parameters;
 mod sessions;
 mod starting;
 
 use std::path::PathBuf;
 
+use tests::http::Answer;
 use tests::scripted::Aws;
-use tests::service::{Kind, Launch};
+use tests::service::{Kind, Launch, Service};
+
+pub(crate) const KINDS: [Kind; 3] = [Kind::Producer, Kind::Consumer, Kind::Payments];
 
 /// A file that goes with the test.
 pub(crate) struct TokenFile(PathBuf);
@@ -43,4 +47,29 @@ pub(crate) fn with_web_identity(kind: Kind, aws: &Aws, token: &TokenFile) -> Lau
         .unset("AWS_SECRET_ACCESS_KEY")
         .set("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/producer-role-acme")
         .set("AWS_WEB_IDENTITY_TOKEN_FILE", token.path())
+}
+
+/// A service with EKS Pod Identity instead of keys.
+pub(crate) fn with_pod_identity(kind: Kind, aws: &Aws, token: &TokenFile) -> Launch {
+    Launch::new(kind, aws, "acme")
+        .unset("AWS_ACCESS_KEY_ID")
+        .unset("AWS_SECRET_ACCESS_KEY")
+        .set("AWS_CONTAINER_CREDENTIALS_FULL_URI", &aws.container_credentials_uri())
+        .set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token.path())
+}
+
+/// A tenant's request that takes calls to AWS. A consumer's needs `RECORD_READS=on`.
+pub(crate) async fn request(service: &Service) -> Answer {
+    match service.kind {
+        Kind::Producer => service.event("acme", "{}").await,
+        Kind::Payments => service.payment("acme", "key-1").await,
+        Kind::Consumer => {
+            service.http.get(&format!("{}/consumer/messages", service.url), &[("tenantID", "acme")]).await
+        }
+    }
+}
+
+/// What [`request`] is answered when all is well.
+pub(crate) fn good(kind: Kind) -> u16 {
+    if kind == Kind::Payments { 202 } else { 200 }
 }

@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tests::http::Http;
-use tests::matrix::each;
-use tests::scripted::{Aws, Call, Fault, Op, Outcome};
+use tests::matrix::{assert_honest, each};
+use tests::scripted::{Asked, Aws, Call, Fault, Op, Outcome, Service as AwsService};
 use tests::service::{Kind, Launch};
 use tokio_util::sync::CancellationToken;
 
 use super::{TokenFile, with_web_identity};
 
-/// How long sessions last: a fifth before the end they are renewed.
-const SESSION: Duration = Duration::from_secs(6);
+/// How long sessions last. What a service is told of is a whole second, so up to one less; a fifth of that before the end they are
+/// renewed, so after 6.4 s at the latest, and a tenth before the end they are not used any more.
+const SESSION: Duration = Duration::from_secs(8);
+
+/// How long STS dawdles: less than is left of the session then.
+const DAWDLES: Duration = Duration::from_millis(500);
 
 const CLIENTS: usize = 16;
 
@@ -44,7 +48,7 @@ fn calls_of(aws: &Aws, kind: Kind) -> Vec<Call> {
     calls.into_iter().filter(|call| *call.target == *role(kind)).collect()
 }
 
-/// One call at a time, and after one that was good none before the session nears its end.
+/// One call at a time, and after one that was good none before the session nears its end, and one before it is over.
 #[track_caller]
 fn assert_one_call_a_session(calls: &[Call]) {
     for pair in calls.windows(2) {
@@ -53,8 +57,22 @@ fn assert_one_call_a_session(calls: &[Call]) {
         if pair[0].outcome == Outcome::Answered(200) {
             let apart = pair[1].arrived - ended;
             assert!(apart > SESSION / 2, "asked again {apart:?} after a session began");
+            assert!(
+                apart < SESSION - Duration::from_secs(1),
+                "asked again {apart:?} after a session began: it is over"
+            );
         }
     }
+}
+
+/// While a session was slow to come, calls went on under the one before.
+#[track_caller]
+fn assert_nobody_waited(aws: &Aws, slow: &Call, ops: &[Op]) {
+    let came = slow.ended.expect("it was answered");
+    assert!(came - slow.arrived >= DAWDLES);
+    let late = slow.arrived + DAWDLES / 2..came;
+    let calls = ops.iter().flat_map(|op| aws.calls(*op)).filter(|call| late.contains(&call.arrived)).count();
+    assert!(calls >= 1, "no call of {ops:?} while a session was slow to come");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,10 +87,10 @@ async fn sessions_end_under_heavy_load_while_sts_dawdles_and_fails_and_no_reques
         let role = role(kind);
         let nth = |number| {
             let role = role.clone();
-            let of_role = move |asked: &tests::scripted::Asked<'_>| asked.target == role;
+            let of_role = move |asked: &Asked<'_>| asked.target == role;
             aws.on(Op::AssumeRoleWithWebIdentity).when(of_role).nth(number)
         };
-        nth(2).fail(Fault::Late(Duration::from_millis(900)));
+        nth(2).fail(Fault::Late(DAWDLES));
         nth(3).fail(Fault::Throttled);
         nth(5).fail(Fault::Page(503));
         nth(7).fail(Fault::CutAfter(tests::scripted::Cut::Reset));
@@ -107,28 +125,58 @@ async fn sessions_end_under_heavy_load_while_sts_dawdles_and_fails_and_no_reques
     assert_eq!(stored, taken);
     assert!(taken.len() > 1_000, "too little load to prove anything: {}", taken.len());
     assert!(aws.queue("consumer-acme-dlq").is_empty());
-    for service in [&producer, &consumer] {
-        assert_one_call_a_session(&calls_of(&aws, service.kind));
+    let calls_that_go_on =
+        [(&producer, &[Op::SendMessageBatch][..]), (&consumer, &[Op::ReceiveMessage, Op::BatchWriteItem])];
+    for (service, ops) in calls_that_go_on {
+        let calls = calls_of(&aws, service.kind);
+        assert_one_call_a_session(&calls);
+        assert_nobody_waited(&aws, &calls[1], ops);
+    }
+}
+
+/// What AWS says of a session that is over before its time: that it has expired, or that it knows no such one, in each service's
+/// words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Expired,
+    Unknown,
+}
+
+impl Word {
+    fn of(self, service: AwsService) -> Fault {
+        match (self, service) {
+            (Self::Expired, _) => Fault::ExpiredToken,
+            (Self::Unknown, AwsService::Sqs) => Fault::Error(403, "InvalidClientTokenId", "scripted"),
+            (Self::Unknown, _) => Fault::Error(400, "UnrecognizedClientException", "scripted"),
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_aws_ends_before_its_time_is_replaced_and_requests_wait_for_the_next() {
-    each(vec![Kind::Producer, Kind::Consumer], |kind| async move {
+    let cases =
+        [Kind::Producer, Kind::Consumer].into_iter().flat_map(|kind| [(kind, Word::Expired), (kind, Word::Unknown)]);
+    each(cases.collect(), |(kind, word)| async move {
         let (aws, token) = (Aws::start(), TokenFile::new("token"));
         aws.provision("acme");
         let service = with_role(kind, &aws, &token).start().await;
         // Sessions that are younger than ten seconds are not given up.
         aws.holds_within(Duration::from_secs(11), |_| false).await;
-        let first = aws.all_calls().last().map(|call| call.access_key.to_string()).unwrap_or_default();
-        let revoked = first.clone();
-        let services = [tests::scripted::Service::Sqs, tests::scripted::Service::DynamoDb];
-        for service in services {
+        let revoked = aws.all_calls().last().map(|call| call.access_key.to_string()).unwrap_or_default();
+        for service in [AwsService::Sqs, AwsService::DynamoDb] {
             let revoked = revoked.clone();
-            let signed = move |asked: &tests::scripted::Asked<'_>| asked.access_key == revoked;
-            aws.on_service(service).when(signed).fail(Fault::ExpiredToken);
+            let signed = move |asked: &Asked<'_>| asked.access_key == revoked;
+            aws.on_service(service).when(signed).fail(word.of(service));
         }
         if kind == Kind::Producer {
+            if word == Word::Unknown {
+                // Keys that AWS does not know may be wrong ones: nobody waits for the next.
+                let answer = service.event("acme", "{}").await;
+                assert_eq!(answer.status, 503, "{}", answer.text());
+                assert_honest(&answer);
+                let later: u64 = answer.header("retry-after").parse().expect("when to come back");
+                aws.holds_within(Duration::from_secs(later), |_| false).await;
+            }
             let answer = service.event("acme", "{}").await;
             assert_eq!(answer.status, 200, "{}", answer.text());
         } else {

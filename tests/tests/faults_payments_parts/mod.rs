@@ -1,12 +1,14 @@
 //! Every call that payments makes, with every fault that it can meet; and two clients at once.
 
+mod field;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
 use tests::http::Answer;
 use tests::matrix::{assert_honest, assert_in_time, each};
-use tests::scripted::{Aws, Fault, Op};
+use tests::scripted::{Asked, Aws, Fault, Op};
 use tests::service::{Kind, Launch, Service};
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -15,9 +17,9 @@ fn payments(aws: &Aws) -> Launch {
     Launch::new(Kind::Payments, aws, "acme").set("RECORD_READS", "on")
 }
 
-/// The calls that taking a payment makes, with every fault of each.
+/// The calls that taking a payment makes, the first time and when it is repeated, with every fault of each.
 fn calls_and_faults() -> Vec<(Op, Fault)> {
-    [Op::PutItem, Op::SendMessageBatch]
+    [Op::PutItem, Op::SendMessageBatch, Op::GetItem]
         .into_iter()
         .flat_map(|op| Fault::each_of(op).into_iter().map(move |fault| (op, fault)))
         .collect()
@@ -39,6 +41,7 @@ async fn repeated(service: &Service, key: &str) -> Answer {
         if answer.status != 503 {
             return answer;
         }
+        assert_honest(&answer);
         tokio::time::sleep(Duration::from_secs(answer.header("retry-after").parse().unwrap_or(1))).await;
     }
     service.payment("acme", key).await
@@ -50,7 +53,7 @@ async fn a_fault_of_any_call_leaves_one_payment_for_one_key() {
         let aws = Aws::start();
         aws.provision("acme");
         let service = payments(&aws).start().await;
-        aws.on(op).nth(1).fail(fault);
+        let rule = aws.on(op).nth(1).fail(fault);
         let first = service.payment("acme", "key-1").await;
         assert_in_time(&first, REQUEST_TIMEOUT);
         if first.status == 202 {
@@ -78,6 +81,7 @@ async fn a_fault_of_any_call_leaves_one_payment_for_one_key() {
             .await;
         assert_eq!(other.status, 422, "{}", other.text());
         assert_eq!(events(&aws).len(), 1);
+        assert_eq!(rule.hits(), 1, "the fault was met");
     })
     .await;
 }
@@ -96,6 +100,17 @@ async fn a_fault_that_stays_is_503_in_time_and_passes_with_its_cause() {
         } else {
             assert_honest(&first);
         }
+        // Only a repeat looks for the record.
+        if op == Op::GetItem {
+            let second = service.payment("acme", "key-1").await;
+            assert_in_time(&second, Duration::from_secs(2));
+            if second.status == 202 {
+                assert_eq!(payment_id(&second), payment_id(&first));
+            } else {
+                assert_honest(&second);
+            }
+        }
+        assert!(rule.hits() >= 1, "the fault was met");
         rule.lift();
         let again = repeated(&service, "key-1").await;
         assert_eq!(again.status, 202, "{}", again.text());
@@ -111,17 +126,28 @@ async fn a_payment_that_is_read_is_the_one_that_was_stored_or_503() {
         aws.provision("acme");
         let service = payments(&aws).start().await;
         let id = payment_id(&service.payment("acme", "key-1").await);
-        aws.on(Op::GetItem).nth(1).fail(fault);
+        let created_at = aws.rows("consumer-acme")[0].get("created_at").to_owned();
+        let stored = json!({
+            "tenant_id": "acme", "payment_id": id, "state": "requested", "amount": "12.50", "currency": "EUR",
+            "reference": "order 1", "created_at": created_at,
+        });
         let url = format!("{}/payments/{id}", service.url);
-        let answer = service.http.get(&url, &[("tenantID", "acme")]).await;
-        assert_in_time(&answer, REQUEST_TIMEOUT);
-        if answer.status != 200 {
-            assert_honest(&answer);
-            assert_ne!(answer.status, 404, "a payment that exists is said not to");
+        // A read asks for the claim and for the record.
+        for (what, key) in [("the claim", format!("\"payment#{id}\"")), ("the record", format!("\"{id}\""))] {
+            let asks = move |asked: &Asked<'_>| String::from_utf8_lossy(asked.body).contains(&key);
+            let rule = aws.on(Op::GetItem).when(asks).nth(1).fail(fault.clone());
+            let answer = service.http.get(&url, &[("tenantID", "acme")]).await;
+            assert_in_time(&answer, REQUEST_TIMEOUT);
+            if answer.status == 200 {
+                assert_eq!(answer.json(), stored, "{what} under a fault");
+            } else {
+                assert_eq!(answer.status, 503, "{what}: {}", answer.text());
+                assert_honest(&answer);
+            }
+            assert_eq!(rule.hits(), 1, "{what} was asked for");
+            let answer = service.http.get(&url, &[("tenantID", "acme")]).await;
+            assert_eq!((answer.status.as_u16(), answer.json()), (200, stored.clone()));
         }
-        let answer = service.http.get(&url, &[("tenantID", "acme")]).await;
-        assert_eq!((answer.status.as_u16(), answer.json()["amount"].clone()), (200, json!("12.50")));
-        assert_eq!(answer.json()["state"], "requested");
     })
     .await;
 }

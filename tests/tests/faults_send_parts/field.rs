@@ -115,13 +115,17 @@ async fn one_slow_tenant_of_a_pool_delays_no_other() {
     aws.provision("pool-1");
     aws.provision("slow");
     aws.register("quick", "pool-1");
-    let service = producer(&aws).set("ENVIRONMENT", "pool-1").start().await;
+    let service = producer(&aws).set("ENVIRONMENT", "pool-1").set("REQUEST_TIMEOUT", "6s").start().await;
     for tenant in ["slow", "quick"] {
         assert_eq!(service.event(tenant, "{}").await.status, 200);
     }
-    aws.on(Op::SendMessageBatch).for_queue("consumer-slow").fail(Fault::Late(Duration::from_secs(3)));
+    let slow = aws.on(Op::SendMessageBatch).for_queue("consumer-slow").fail(Fault::Late(Duration::from_secs(3)));
     let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
-    let slow = tokio::spawn(async move { http.post(&url, &[("tenantID", "slow")], "{}").await });
+    let of_slow = || {
+        let (http, url) = (http.clone(), url.clone());
+        tokio::spawn(async move { http.post(&url, &[("tenantID", "slow")], "{}").await.status.as_u16() })
+    };
+    let waits = of_slow();
     aws.wait_until("the slow send", |aws| {
         aws.calls(Op::SendMessageBatch).iter().filter(|call| &*call.target == "consumer-slow").count() == 2
     })
@@ -129,7 +133,22 @@ async fn one_slow_tenant_of_a_pool_delays_no_other() {
     let quick = service.event("quick", "{}").await;
     assert_eq!(quick.status, 200);
     assert!(quick.took < Duration::from_secs(2), "{:?}", quick.took);
-    assert_eq!(slow.await.map(|answer| answer.status.as_u16()).ok(), Some(200));
+    assert_eq!(waits.await.ok(), Some(200));
+    slow.lift();
+    // Throttled for as long as a request may take, so that the pauses after it grow to seconds.
+    let throttled = aws.on(Op::SendMessageBatch).for_queue("consumer-slow").fail(Fault::Throttled);
+    let waits = of_slow();
+    let mut quick = 0;
+    while !waits.is_finished() {
+        let answer = service.event("quick", "{}").await;
+        assert_eq!(answer.status, 200);
+        assert!(answer.took < Duration::from_secs(2), "{:?}", answer.took);
+        quick += 1;
+    }
+    assert_eq!(waits.await.ok(), Some(503));
+    assert!((4..=60).contains(&throttled.hits()), "{} tries", throttled.hits());
+    // One after another, and each at once: a pause that both shared would leave room for a few.
+    assert!(quick > 100, "{quick} requests beside it");
 }
 
 #[tokio::test]
