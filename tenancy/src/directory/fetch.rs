@@ -1,4 +1,5 @@
-//! Reading parameters: gathered into `GetParameters` of up to ten names, one call at a time.
+//! Reading parameters: gathered into `GetParameters` of up to ten names, one call at a time. Where the role may call `GetParameter`
+//! alone, a call has one name, and the budget for ids not yet known is as many calls as before.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +24,9 @@ const NEW_CALLS_BURST: f64 = 4.0;
 
 /// Lookups of ids not yet known that wait for a call: what a second's budget serves. More are told to come back.
 const NEW_WAITING: usize = 20;
+
+/// The same where every call reads one name.
+const NEW_WAITING_SINGLY: usize = 2;
 
 /// After a failed call: how long every lookup fails at once, doubling from the first to the last.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -106,7 +110,7 @@ impl Fetcher {
             let waiting = Waiting { name, tell };
             match urgency {
                 Urgency::Known => state.known.push_back(waiting),
-                Urgency::New if state.new.len() < NEW_WAITING => state.new.push_back(waiting),
+                Urgency::New if state.new.len() < self.0.new_waiting() => state.new.push_back(waiting),
                 Urgency::New => return Err(LookupError::Busy),
             }
             if !state.working {
@@ -123,7 +127,7 @@ impl Fetcher {
         // Lookups made together, such as a queue and a table at start, find themselves in one call.
         tokio::task::yield_now().await;
         loop {
-            let next = self.0.lock().next();
+            let next = self.0.lock().next(self.0.one_by_one.load(Ordering::Relaxed));
             match next {
                 Next::Call(batch) => self.call(batch).await,
                 Next::Wait(time) => tokio::time::sleep(time).await,
@@ -133,7 +137,6 @@ impl Fetcher {
     }
 
     async fn call(&self, batch: Vec<Waiting>) {
-        self.0.calls.increment(1);
         let names = batch.iter().map(|waiting| waiting.name.clone()).collect();
         match self.read(names).await {
             Ok(mut values) => {
@@ -160,6 +163,7 @@ impl Fetcher {
         if self.0.one_by_one.load(Ordering::Relaxed) {
             return self.read_one_by_one(&names).await;
         }
+        self.0.calls.increment(1);
         let reply = self.0.ssm.get_parameters().set_names(Some(names.clone())).send().await;
         match reply {
             Ok(reply) => {
@@ -195,6 +199,7 @@ impl Fetcher {
     async fn read_one_by_one(&self, names: &[String]) -> Result<HashMap<String, String>, ()> {
         let mut values = HashMap::with_capacity(names.len());
         for name in names {
+            self.0.calls.increment(1);
             match self.0.ssm.get_parameter().name(name).send().await {
                 Ok(reply) => {
                     let Some(value) = reply.parameter.and_then(|parameter| parameter.value) else {
@@ -223,11 +228,15 @@ impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn new_waiting(&self) -> usize {
+        if self.one_by_one.load(Ordering::Relaxed) { NEW_WAITING_SINGLY } else { NEW_WAITING }
+    }
 }
 
 impl State {
-    /// What to do next; marks the worker as gone when there is nothing.
-    fn next(&mut self) -> Next {
+    /// What to do next; marks the worker as gone when there is nothing. `one_by_one`: each name is a call of its own.
+    fn next(&mut self, one_by_one: bool) -> Next {
         let now = Instant::now();
         // Whoever gave up waiting costs no call.
         self.known.retain(|waiting| !waiting.tell.is_closed());
@@ -236,9 +245,11 @@ impl State {
         self.tokens_at = now;
         let mut batch: Vec<Waiting> = drain(&mut self.known, NAMES_PER_CALL);
         if batch.is_empty() && !self.new.is_empty() && self.tokens < 1.0 {
-            return Next::Wait(Duration::from_secs_f64((1.0 - self.tokens) / NEW_CALLS_PER_SECOND));
+            // What is missing may be less than a clock can tell: a pause of nothing at all would only spin.
+            let missing = Duration::from_secs_f64((1.0 - self.tokens) / NEW_CALLS_PER_SECOND);
+            return Next::Wait(missing.max(Duration::from_millis(1)));
         }
-        let room = NAMES_PER_CALL - batch.len();
+        let room = if one_by_one { 1 } else { NAMES_PER_CALL - batch.len() };
         if room > 0 && !self.new.is_empty() && self.tokens >= 1.0 {
             self.tokens -= 1.0;
             batch.append(&mut drain(&mut self.new, room));

@@ -228,6 +228,26 @@ async fn a_role_that_may_only_read_single_parameters_is_served() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn ids_made_up_at_random_cost_two_calls_a_second_with_such_a_role_too() {
+    let ssm = Ssm::holding(&[("/acme/consumer_sqs", ACME_QUEUE)]);
+    let directory = ssm.directory(TTL);
+    ssm.fail_next(1, 400, "AccessDeniedException");
+    directory.queue(&env("acme")).await.unwrap();
+    let before = ssm.calls().len();
+    for step in 0..200 {
+        let ids: Vec<_> = (0..50).map(|n| env(&format!("x{step}-{n}"))).collect();
+        let all = futures_util::future::join_all(ids.iter().map(|id| directory.queue(id)));
+        // Nobody waits for an answer for as long as this.
+        let _ = tokio::time::timeout(Duration::from_millis(50), all).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(directory.queue(&env("acme")).await.is_ok());
+    }
+    // Between ten and twenty seconds by the paused clock, after four calls at once.
+    let calls = ssm.calls().len() - before;
+    assert!((10..=4 + 2 * 20).contains(&calls), "{calls} calls");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_outage_of_ssm_at_start_is_over_when_it_is_over() {
     let ssm = Ssm::holding(&[("/pool-1/consumer_sqs", POOL_QUEUE)]);
     let directory = ssm.directory(TTL);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +23,9 @@ use super::{Bound, admin};
 
 /// Work beside the server.
 pub(super) type Task = Box<dyn FnOnce(Stop) -> BoxFuture<'static, ()> + Send>;
+
+/// What the server is called in errors.
+const SERVER: &str = "the server";
 
 /// How often the metrics recorder folds what it has gathered.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -49,7 +52,8 @@ pub enum RunError {
     /// Background work ended although nobody asked it to.
     #[error("{0} ended unexpectedly")]
     Task(&'static str),
-    /// Background work was not done when the time was up.
+    /// Background work was not done when the time was up. Clients that are not done by then are no reason: they are cut off, and
+    /// a line says so.
     #[error("stopped after SHUTDOWN_TIMEOUT with work unfinished")]
     Unfinished,
 }
@@ -134,7 +138,8 @@ impl App {
 
         let until = Until { closing: closing.clone(), closed: closed.clone() };
         let mut work = JoinSet::new();
-        work.spawn(named("the server", connection::serve(self.public.listener, self.router, self.limits, until)));
+        let serving = connection::serve(self.public.listener, self.router, self.limits, until);
+        let mut serving = Serving(tokio::spawn(serving));
         for (name, task) in self.tasks {
             work.spawn(named(name, task(stop.clone())));
         }
@@ -143,6 +148,7 @@ impl App {
             biased;
             () = stop.signalled() => {}
             Some(ended) = work.join_next() => return Err(RunError::Task(name_of(ended))),
+            _ = &mut serving.0 => return Err(RunError::Task(SERVER)),
         }
         self.health.set_stopping();
         tracing::info!(service = self.name, "stopping");
@@ -158,12 +164,33 @@ impl App {
                 }
                 panicked.map_or(Ok(()), |name| Err(RunError::Task(name)))
             };
-            tokio::join!(drain, work).1
+            let ((), work, served) = tokio::join!(drain, work, &mut serving.0);
+            work.and(served.map_err(|_| RunError::Task(SERVER)))
         };
-        let outcome = tokio::time::timeout_at(stop.deadline(), finish).await.unwrap_or(Err(RunError::Unfinished));
+        let outcome = match tokio::time::timeout_at(stop.deadline(), finish).await {
+            Ok(outcome) => outcome,
+            Err(_) if work.is_empty() => {
+                // What is unfinished is a client's. To wait longer would end in SIGKILL, and to fail would blame the service.
+                tracing::warn!(
+                    service = self.name,
+                    "connections were cut off at SHUTDOWN_TIMEOUT, their requests unanswered"
+                );
+                Ok(())
+            }
+            Err(_) => Err(RunError::Unfinished),
+        };
         closed.cancel();
         background.abort_all();
         outcome
+    }
+}
+
+/// The server's task, ended with the app.
+struct Serving(JoinHandle<()>);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

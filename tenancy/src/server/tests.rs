@@ -359,8 +359,17 @@ async fn it_ends_in_time_whatever_a_client_does() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     let began = Instant::now();
     app.stop.cancel();
-    assert!(matches!(app.end.await.unwrap(), Err(RunError::Unfinished)));
+    app.end.await.unwrap().unwrap();
     assert!(began.elapsed() < Duration::from_secs(1));
+    assert_eq!(read_all(&mut dawdling).await, "");
+}
+
+#[tokio::test]
+async fn work_beside_the_server_that_is_not_done_in_time_is_a_failure() {
+    let work = scaffold(&["--shutdown-timeout", "300ms"]).task("endless", |_| std::future::pending());
+    let app = start(work).await;
+    app.stop.cancel();
+    assert!(matches!(app.end.await.unwrap(), Err(RunError::Unfinished)));
 }
 
 #[tokio::test]
