@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tests::http::Http;
 use tests::scripted::{Aws, Chaos, Cut, Fault, Op, QueueSpec, Which};
 use tests::service::{Kind, Launch, Service};
 use tokio::sync::watch;
@@ -15,6 +16,9 @@ use tokio::sync::watch;
 const QUEUE: &str = "consumer-acme";
 const DEAD: &str = "consumer-acme-dlq";
 const CLIENTS: usize = 8;
+
+/// Of the events with a key, one in so many is sent again after it was taken.
+const REPEATED: usize = 20;
 
 /// What clients were told, and what they tried.
 #[derive(Default)]
@@ -41,35 +45,46 @@ fn key_of(client: usize, n: usize) -> Option<String> {
     client.is_multiple_of(2).then(|| format!("{client}-{n}"))
 }
 
-/// Sends its events one after another, each until it is taken, and goes on until the last service was killed; where the producer
-/// is it reads anew for each try. Returns how many it sent.
+/// Sends an event until it is taken; where the producer is it reads anew for each try. Its `message_id`.
+async fn taken(http: &Http, producer: &watch::Receiver<String>, told: &Told, body: &str, key: Option<&str>) -> String {
+    let mut headers = vec![("tenantID", "acme"), ("content-type", "application/json")];
+    headers.extend(key.map(|key| ("Idempotency-Key", key)));
+    loop {
+        let url = format!("{}/producer", producer.borrow().clone());
+        // No answer means that nothing is known; the client tries again.
+        match http.try_send(hyper::Method::POST, &url, &headers, body.to_owned()).await {
+            Ok(answer) if answer.status == 200 => {
+                return answer.json()["message_id"].as_str().expect("a message_id").to_owned();
+            }
+            Ok(answer) => assert_eq!(answer.status, 503, "{}", answer.text()),
+            Err(_) => {}
+        }
+        if key.is_none() {
+            *told.unknown.lock().unwrap_or_else(PoisonError::into_inner).entry(body.to_owned()).or_default() += 1;
+        }
+        // As Retry-After says, but in the time of a test.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Sends its events one after another and goes on until the last service was killed. Returns how many it sent.
 async fn client(client: usize, events: usize, producer: watch::Receiver<String>, told: Arc<Told>) -> usize {
-    let http = tests::http::Http::new();
+    let http = Http::new();
     let mut n = 0;
     while n < events || !told.last_kill.load(Ordering::SeqCst) {
         let (body, key) = (body_of(client, n), key_of(client, n));
-        n += 1;
-        let mut headers = vec![("tenantID", "acme"), ("content-type", "application/json")];
-        headers.extend(key.as_deref().map(|key| ("Idempotency-Key", key)));
-        loop {
-            let url = format!("{}/producer", producer.borrow().clone());
-            // No answer means that nothing is known; the client tries again.
-            match http.try_send(hyper::Method::POST, &url, &headers, body.clone()).await {
-                Ok(answer) if answer.status == 200 => {
-                    let id = answer.json()["message_id"].as_str().expect("a message_id").to_owned();
-                    told.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(id, body);
-                    told.count.fetch_add(1, Ordering::SeqCst);
-                    break;
-                }
-                Ok(answer) => assert_eq!(answer.status, 503, "{}", answer.text()),
-                Err(_) => {}
-            }
-            if key.is_none() {
-                *told.unknown.lock().unwrap_or_else(PoisonError::into_inner).entry(body.clone()).or_default() += 1;
-            }
-            // As Retry-After says, but in the time of a test.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        let id = taken(&http, &producer, &told, &body, key.as_deref()).await;
+        if key.is_some() && n.is_multiple_of(REPEATED) {
+            // As if its answer had been lost, which kills alone do too seldom.
+            assert_eq!(
+                taken(&http, &producer, &told, &body, key.as_deref()).await,
+                id,
+                "another id under the same key"
+            );
         }
+        told.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(id, body);
+        told.count.fetch_add(1, Ordering::SeqCst);
+        n += 1;
     }
     n
 }
