@@ -145,7 +145,12 @@ impl Queries for Table {
             Problem::UNAVAILABLE
         })?;
         let stopped_at = answer.last_evaluated_key.as_ref().and_then(id_of);
-        Ok(Answer { items: answer.items.unwrap_or_default(), stopped_at })
+        // A stretch without items is answered with a list without items; no list at all says nothing of what is stored.
+        let items = answer.items.ok_or_else(|| {
+            events::read_failed(Fault::Transient, &"the answer has no list of items");
+            Problem::UNAVAILABLE
+        })?;
+        Ok(Answer { items, stopped_at })
     }
 }
 

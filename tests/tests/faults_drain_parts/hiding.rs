@@ -1,8 +1,8 @@
-//! Calls that only ease things: extending, isolating, reading records. Their faults cost no message and no neighbour.
+//! Calls that only ease things: extending, isolating, asking for the depth. Their faults cost no message and no neighbour.
 
 use std::time::Duration;
 
-use tests::matrix::{assert_honest, assert_in_time, each};
+use tests::matrix::each;
 use tests::scripted::{Fault, Op};
 
 use super::{DEAD, QUEUE, TABLE, acme, consumer, drained, put, put_many, stored};
@@ -55,38 +55,4 @@ async fn any_fault_of_asking_for_the_depth_costs_no_message_and_no_restart() {
         assert!(!service.process.story().contains("panicked"), "{}", service.process.story());
     })
     .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn records_are_read_as_they_are_or_the_answer_is_503() {
-    each(Fault::each_of(Op::Query), |fault| async move {
-        let aws = acme(10);
-        let events = put_many(&aws, 3);
-        let service = consumer(&aws).set("RECORD_READS", "on").start().await;
-        drained(&aws, &events).await;
-        let url = format!("{}/consumer/messages?limit=2", service.url);
-        let rule = aws.on(Op::Query).nth(1).fail(fault.clone());
-        let answer = service.http.get(&url, &[("tenantID", "acme")]).await;
-        assert_in_time(&answer, Duration::from_secs(10));
-        // An empty object is a page without items, and nobody can see that it is not true.
-        if answer.status == 200 && !matches!(fault, Fault::Reply(..)) {
-            assert_eq!(ids(&answer.json()), ["m-0002", "m-0001"]);
-        } else if answer.status != 200 {
-            assert_eq!(answer.status, 503, "{}", answer.text());
-            assert_honest(&answer);
-        }
-        assert_eq!(rule.hits(), 1);
-        let answer = service.http.get(&url, &[("tenantID", "acme")]).await;
-        assert_eq!(ids(&answer.json()), ["m-0002", "m-0001"]);
-    })
-    .await;
-}
-
-fn ids(page: &serde_json::Value) -> Vec<String> {
-    let records = page
-        .as_object()
-        .and_then(|page| page.values().find_map(serde_json::Value::as_array))
-        .cloned()
-        .unwrap_or_default();
-    records.iter().map(|record| record["message_id"].as_str().unwrap_or_default().to_owned()).collect()
 }

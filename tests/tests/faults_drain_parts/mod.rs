@@ -2,6 +2,7 @@ mod deleting;
 mod hiding;
 mod matrix;
 mod poison;
+mod reading;
 mod receiving;
 mod stopping;
 mod writing;
