@@ -74,7 +74,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let directory = Directory::new(clients.ssm.clone(), &clients.region, &environment, common.directory_ttl.get());
     let registry = Registry::new(directory.clone(), common, Serves::OwnQueue);
     let stamps = Stamps::new(environment.as_str(), settings.record_ttl_days);
-    let liveness = Arc::new(Liveness::new());
+    let liveness = Arc::new(Liveness::new(settings.longest_silence));
     let calls = Calls::new(&clients, directory.clone(), environment.clone(), stamps.clone());
     let drainer = Drainer::new(calls, environment.clone(), settings.limits(), stamps, liveness.clone());
     let gauges = drainer.gauges();

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Longer than the longest pause after a failed poll and a silent one together, twice.
-const TOO_LONG: Duration = Duration::from_secs(90);
+/// The longest time without a sign of life: longer than the longest pause after a failed poll and a silent one together, twice.
+pub(crate) const TOO_LONG: Duration = Duration::from_secs(90);
 
 /// Read by the liveness probe. It does no I/O.
 #[derive(Debug)]
 pub(crate) struct Liveness {
+    too_long: Duration,
     created: Instant,
     /// Milliseconds since `created`, plus one; 0 before the first poll.
     last_sign: AtomicU64,
@@ -22,8 +23,10 @@ pub(crate) struct Liveness {
 }
 
 impl Liveness {
-    pub(crate) fn new() -> Self {
+    /// Nothing has been polled; without a sign of life for longer than `too_long` after the first, it will not count as alive.
+    pub(crate) fn new(too_long: Duration) -> Self {
         Self {
+            too_long,
             created: Instant::now(),
             last_sign: AtomicU64::new(0),
             polling: AtomicUsize::new(0),
@@ -36,7 +39,7 @@ impl Liveness {
         self.last_sign.fetch_max(since + 1, Ordering::Relaxed);
     }
 
-    /// A poll starts. The first one starts the watch: until then the parameters are not known. It has ended, with messages,
+    /// A poll starts, or the lookup of the queue before it. The first one starts the watch: until then the parameters are not known. It has ended, with messages,
     /// without, or with an error, when the guard is dropped.
     pub(crate) fn poll(&self) -> Poll<'_> {
         self.polling.fetch_add(1, Ordering::Relaxed);
@@ -65,7 +68,7 @@ impl Liveness {
             return true;
         }
         let last = self.created + Duration::from_millis(last - 1);
-        last.elapsed() <= TOO_LONG
+        last.elapsed() <= self.too_long
     }
 }
 
@@ -87,7 +90,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn before_the_first_poll_it_is_alive_however_long_that_takes() {
-        let liveness = Liveness::new();
+        let liveness = Liveness::new(TOO_LONG);
         sleep(Duration::from_secs(1_000)).await;
         liveness.try_ended();
         assert!(liveness.is_alive());
@@ -95,7 +98,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_poll_that_does_not_end_is_noticed_and_one_that_ends_is_enough() {
-        let liveness = Liveness::new();
+        let liveness = Liveness::new(TOO_LONG);
         sleep(Duration::from_secs(50)).await;
         let poll = liveness.poll();
         sleep(Duration::from_secs(90)).await;
@@ -110,7 +113,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_idle_queue_is_alive() {
-        let liveness = Liveness::new();
+        let liveness = Liveness::new(TOO_LONG);
         for _ in 0..30 {
             let poll = liveness.poll();
             sleep(Duration::from_secs(20)).await;
@@ -121,7 +124,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn while_receives_are_held_back_tries_to_write_count() {
-        let liveness = Liveness::new();
+        let liveness = Liveness::new(TOO_LONG);
         drop(liveness.poll());
         for _ in 0..60 {
             sleep(Duration::from_secs(10)).await;

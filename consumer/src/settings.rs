@@ -6,6 +6,7 @@ use clap::Parser;
 use tenancy::config::{Common, ConfigError, Span, Switch};
 
 use crate::drain::limits::Limits;
+use crate::liveness::TOO_LONG;
 
 /// The longest visibility timeout that SQS knows.
 const LONGEST_VISIBILITY: Duration = Duration::from_secs(12 * 3_600);
@@ -56,6 +57,10 @@ pub struct Settings {
     /// Whether what is stored can be read (GET /consumer/messages, GET /payments/PAYMENT_ID): a tenantID header alone proves nothing, so only where who calls is known. With AUTH_ISSUER it is on.
     #[arg(long, env, hide_env_values = true, default_value = "off")]
     pub record_reads: Switch,
+
+    /// After how long without the end of a poll /livez fails. It follows from the other times, so nobody sets it but tests.
+    #[arg(skip = TOO_LONG)]
+    pub longest_silence: Duration,
 }
 
 impl Settings {

@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Inside {
     /// Where it is.
     pub address: SocketAddr,
+    /// Where it is for operators.
+    pub admin: SocketAddr,
     /// A client with connections of its own.
     pub http: Http,
     name: &'static str,
@@ -57,10 +59,10 @@ impl Inside {
         };
         let clients = Connect::with_keys(aws.region(), aws.endpoint(), "AKIATEST", "secret").clients();
         let app = build(settings, clients).await.unwrap_or_else(|error| panic!("{error}"));
-        let (address, stop) = (app.public_addr(), CancellationToken::new());
+        let (address, admin, stop) = (app.public_addr(), app.admin_addr(), CancellationToken::new());
         let signal = stop.clone();
         let run = tokio::spawn(async move { app.run(signal).await.is_ok() });
-        Self { address, http: Http::new(), name, stop, run }
+        Self { address, admin, http: Http::new(), name, stop, run }
     }
 
     /// Waits until its readiness probe says so. Panics after 30 s.

@@ -69,7 +69,11 @@ impl<A: Aws> Poller<A> {
     }
 
     async fn receive(&self) -> Result<Ended, Failure> {
+        // A lookup is a part of the poll: one that fails is a sign of life, and one that never ends is none. Waiting for room
+        // is neither; what gives room are writes, and they speak for themselves.
+        let poll = self.liveness.poll();
         let queue = self.aws.queue().await.map_err(Failure::lookup)?;
+        drop(poll);
         let reservation = tokio::select! {
             reservation = self.budget.reserve(self.limits.ask.most) => reservation,
             () = self.stopping.cancelled() => return Ok(Ended::Unused),

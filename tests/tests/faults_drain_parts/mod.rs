@@ -1,3 +1,4 @@
+mod alive;
 mod deleting;
 mod hiding;
 mod matrix;

@@ -1,5 +1,6 @@
 //! AWS as a script: each call takes the time and gives the answer that the test says, and is written down.
 
+mod calls;
 mod seen;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -7,13 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_sqs::types::{Message, MessageAttributeValue, MessageSystemAttributeName};
-use tenancy::arn::{QueueArn, TableArn};
 use tenancy::aws::Fault;
 use tenancy::directory::LookupError;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::Instant;
 
-use crate::drain::seam::{Ask, Aws, FailedEntry, Failure};
+use crate::drain::seam::{Ask, FailedEntry, Failure};
 use crate::record::Record;
 
 /// A call that was made, with what it was about.
@@ -32,7 +32,9 @@ pub(super) type Answer<T> = (Duration, Result<T, Failure>);
 type Rule<I, T> = Box<dyn FnMut(usize, &I) -> Answer<T> + Send>;
 
 struct Script {
-    queue: String,
+    queue: Result<String, LookupError>,
+    /// How long a lookup of the queue takes.
+    lookup: Duration,
     table: Result<String, LookupError>,
     receives: VecDeque<Answer<Vec<Message>>>,
     /// When the receives of the script are used up: how long they go on waiting. `None` is as long as was asked for.
@@ -106,7 +108,8 @@ pub(super) fn messages(names: impl IntoIterator<Item = impl std::fmt::Display>) 
 impl Fake {
     pub(super) fn new() -> Self {
         let script = Script {
-            queue: "arn:aws:sqs:eu-central-1:123456789012:consumer-acme".to_owned(),
+            queue: Ok("arn:aws:sqs:eu-central-1:123456789012:consumer-acme".to_owned()),
+            lookup: Duration::ZERO,
             table: Ok("arn:aws:dynamodb:eu-central-1:123456789012:table/consumer-acme".to_owned()),
             receives: VecDeque::new(),
             idle: None,
@@ -190,8 +193,13 @@ impl Fake {
         self
     }
 
-    pub(super) fn set_queue(&self, name: &str) {
-        self.script().queue = format!("arn:aws:sqs:eu-central-1:123456789012:{name}");
+    pub(super) fn set_queue(&self, name: Result<&str, LookupError>) {
+        self.script().queue = name.map(|name| format!("arn:aws:sqs:eu-central-1:123456789012:{name}"));
+    }
+
+    /// From now on, looking the queue up takes so long.
+    pub(super) fn set_lookup(&self, takes: Duration) {
+        self.script().lookup = takes;
     }
 
     pub(super) fn set_table(&self, name: Result<&str, LookupError>) {
@@ -213,87 +221,5 @@ impl Fake {
     fn store(&self, record: &Record) {
         let entry = (self.now(), record.event.body.clone());
         self.0.stored.lock().unwrap().insert(record.event.message_id.clone(), entry);
-    }
-}
-
-impl Aws for Fake {
-    async fn queue(&self) -> Result<Arc<QueueArn>, LookupError> {
-        Ok(Arc::new(self.script().queue.parse().unwrap()))
-    }
-
-    async fn table(&self) -> Result<Arc<TableArn>, LookupError> {
-        self.script().table.clone().map(|arn| Arc::new(arn.parse().unwrap()))
-    }
-
-    fn queue_is_gone(&self, queue: &QueueArn) {
-        self.0.gone.lock().unwrap().push(queue.name().to_owned());
-    }
-
-    fn table_is_gone(&self, table: &TableArn) {
-        self.0.gone.lock().unwrap().push(table.name().to_owned());
-    }
-
-    async fn receive(&self, _: Arc<QueueArn>, ask: Ask) -> Result<Vec<Message>, Failure> {
-        let number = self.note("receive", Call::Receive);
-        assert_ne!(self.script().broken_receive, Some(number), "a bug of ours");
-        self.0.asks.lock().unwrap().push(ask);
-        let deadline = Instant::now() + self.script().idle.unwrap_or(ask.wait);
-        loop {
-            let next = self.script().receives.pop_front();
-            if let Some((after, answer)) = next {
-                sleep(after).await;
-                return answer;
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if timeout(left, self.0.arrived.notified()).await.is_err() {
-                return Ok(Vec::new());
-            }
-        }
-    }
-
-    async fn delete(&self, _: Arc<QueueArn>, handles: Vec<String>) -> Result<Vec<FailedEntry>, Failure> {
-        assert!((1..=10).contains(&handles.len()), "1 to 10 entries, not {}", handles.len());
-        let number = self.note("delete", Call::Delete(handles.clone()));
-        let (after, answer) = (self.script().delete)(number, &handles);
-        sleep(after).await;
-        answer
-    }
-
-    async fn change_visibility(
-        &self,
-        _: Arc<QueueArn>,
-        changes: Vec<(String, Duration)>,
-    ) -> Result<Vec<FailedEntry>, Failure> {
-        assert!((1..=10).contains(&changes.len()), "1 to 10 entries, not {}", changes.len());
-        let changes: Vec<_> = changes.into_iter().map(|(handle, hidden)| (handle, hidden.as_secs())).collect();
-        let number = self.note("hide", Call::Hide(changes.clone()));
-        let (after, answer) = (self.script().hide)(number, &changes);
-        sleep(after).await;
-        answer
-    }
-
-    async fn write(&self, table: Arc<TableArn>, records: Vec<Arc<Record>>) -> Result<Vec<usize>, Failure> {
-        assert!((1..=25).contains(&records.len()), "1 to 25 items, not {}", records.len());
-        let ids: Vec<String> = records.iter().map(|record| record.event.message_id.clone()).collect();
-        let number = self.note("write", Call::Write(ids.clone()));
-        let (after, answer) = (self.script().write)(number, &ids);
-        sleep(after).await;
-        let unprocessed = answer?;
-        self.0.tables_written.lock().unwrap().push(table.name().to_owned());
-        records
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| !unprocessed.contains(at))
-            .for_each(|(_, record)| self.store(record));
-        Ok(unprocessed)
-    }
-
-    async fn put(&self, _: Arc<TableArn>, record: Arc<Record>) -> Result<(), Failure> {
-        let number = self.note("put", Call::Put(record.event.message_id.clone()));
-        let (after, answer) = (self.script().put)(number, &record.event.message_id);
-        sleep(after).await;
-        answer?;
-        self.store(&record);
-        Ok(())
     }
 }

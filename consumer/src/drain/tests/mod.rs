@@ -1,5 +1,6 @@
 //! Draining against a scripted AWS, in paused time: each rule with the calls and times that follow from it.
 
+mod alive;
 mod deletes;
 mod fake;
 mod flow;
@@ -18,7 +19,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::drain::Drainer;
 use crate::drain::limits::Limits;
-use crate::liveness::Liveness;
+use crate::liveness::{Liveness, TOO_LONG};
 use crate::record::Stamps;
 use fake::Fake;
 
@@ -36,7 +37,7 @@ fn limits(visibility: u64) -> Limits {
 
 /// Starts draining as `acme`.
 fn start_with(fake: &Fake, limits: Limits) -> Running {
-    let liveness = Arc::new(Liveness::new());
+    let liveness = Arc::new(Liveness::new(TOO_LONG));
     let drainer =
         Drainer::new(fake.clone(), "acme".parse().unwrap(), limits, Stamps::new("acme", None), liveness.clone());
     let (stop, stopped) = oneshot::channel();

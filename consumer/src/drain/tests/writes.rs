@@ -201,7 +201,7 @@ async fn a_queue_that_was_replaced_is_drained_at_its_new_place() {
     let _running = start(&fake);
     pass(1).await;
     assert_eq!(fake.gone(), ["consumer-acme"]);
-    fake.set_queue("consumer-acme-2");
+    fake.set_queue(Ok("consumer-acme-2"));
     pass(2_000).await;
     assert_eq!(fake.deleted(), ["h-a"]);
 }
