@@ -20,6 +20,7 @@ use aws_types::SdkConfig;
 use aws_types::region::Region;
 
 use crate::config::ConfigError;
+use crate::port;
 
 pub(crate) mod count;
 mod credentials;
@@ -100,7 +101,8 @@ impl Endpoints {
             None => Ok(None),
             Some(url) if is_http_url(&url) => Ok(Some(url)),
             Some(url) => {
-                Err(ConfigError::new(name, format!("invalid value {url:?}: it is a URL such as http://127.0.0.1:4566")))
+                let right = "it is a URL such as http://127.0.0.1:4566, its port a number from 1 to 65535";
+                Err(ConfigError::new(name, format!("invalid value {url:?}: {right}")))
             }
         };
         let shared = read("AWS_ENDPOINT_URL")?;
@@ -114,7 +116,8 @@ impl Endpoints {
 }
 
 fn is_http_url(url: &str) -> bool {
-    url.parse::<http::Uri>().is_ok_and(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some())
+    let web = |uri: &http::Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
+    url.parse().is_ok_and(|uri| web(&uri) && port::is_callable(&uri))
 }
 
 /// All that is needed to reach AWS.
@@ -246,9 +249,10 @@ mod tests {
 
     #[test]
     fn an_endpoint_that_is_no_url_is_named() {
-        assert_eq!(
-            read(&[("AWS_ENDPOINT_URL_SSM", "localhost:4566")]).unwrap_err().to_string(),
-            "AWS_ENDPOINT_URL_SSM: invalid value \"localhost:4566\": it is a URL such as http://127.0.0.1:4566"
-        );
+        for url in ["localhost:4566", "http://127.0.0.1:99999", "http://localhost:0"] {
+            let error = Endpoints::read(|name| (name == "AWS_ENDPOINT_URL_SSM").then(|| url.to_owned())).unwrap_err();
+            let right = "it is a URL such as http://127.0.0.1:4566, its port a number from 1 to 65535";
+            assert_eq!(error.to_string(), format!("AWS_ENDPOINT_URL_SSM: invalid value {url:?}: {right}"));
+        }
     }
 }

@@ -119,6 +119,7 @@ fn identity_set_by_half_or_insecurely_is_refused() {
     let on = ["--auth-issuer", "https://login.example.com", "--auth-audience", "plane"];
     let url = "it is a URL such as https://login.example.com/tenants, without fragment or user";
     let plain = "it must be https (http only for an issuer on this machine, such as http://127.0.0.1:9000)";
+    let port = "its port is a number from 1 to 65535";
     for (args, line) in [
         (
             &["--auth-issuer", "https://login.example.com"][..],
@@ -149,6 +150,14 @@ fn identity_set_by_half_or_insecurely_is_refused() {
         (
             &["--auth-issuer", "http://localhost.example.com"],
             format!("AUTH_ISSUER: invalid value \"http://localhost.example.com\": {plain}"),
+        ),
+        (
+            &["--auth-issuer", "https://b.example:99999"],
+            format!("AUTH_ISSUER: invalid value \"https://b.example:99999\": {port}"),
+        ),
+        (
+            &["--auth-jwks-url", "https://b.example:0/keys"],
+            format!("AUTH_JWKS_URL: invalid value \"https://b.example:0/keys\": {port}"),
         ),
     ] {
         assert_eq!(acme(args).unwrap_err(), line);

@@ -21,6 +21,7 @@ pub mod aws;
 pub mod config;
 pub mod directory;
 pub mod message;
+mod port;
 pub mod problem;
 pub mod process;
 pub mod publisher;

@@ -9,6 +9,7 @@ use http::Uri;
 use thiserror::Error;
 
 use super::{ConfigError, Span};
+use crate::port;
 
 /// The longest URL that is taken, in bytes.
 const LONGEST_URL: usize = 1_024;
@@ -129,6 +130,9 @@ pub enum IssuerUrlError {
     /// http to another machine: whoever is on the way could put keys of its own in place.
     #[error("it must be https (http only for an issuer on this machine, such as http://127.0.0.1:9000)")]
     Plain,
+    /// A port that nobody can call.
+    #[error("its port is a number from 1 to 65535")]
+    Port,
 }
 
 impl IssuerUrl {
@@ -168,6 +172,9 @@ impl FromStr for IssuerUrl {
         let more = authority.as_str().contains('@') || text.contains('#');
         if more || text.len() > LONGEST_URL || authority.host().is_empty() {
             return Err(IssuerUrlError::Form);
+        }
+        if !port::is_callable(&uri) {
+            return Err(IssuerUrlError::Port);
         }
         let host = authority.host().to_ascii_lowercase();
         let port = match (scheme, authority.port_u16()) {

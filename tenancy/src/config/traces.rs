@@ -8,6 +8,7 @@ use http::Uri;
 use thiserror::Error;
 
 use super::ConfigError;
+use crate::port;
 
 /// Where spans go, and which traces are taken.
 #[derive(Debug, Clone, Args)]
@@ -56,7 +57,7 @@ pub struct CollectorUrl(String);
 
 /// A text that is no URL of a collector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("it is an http or https URL without query, such as http://collector:4318")]
+#[error("it is an http or https URL without query, its port a number from 1 to 65535, such as http://collector:4318")]
 pub struct CollectorUrlError;
 
 impl FromStr for CollectorUrl {
@@ -65,7 +66,7 @@ impl FromStr for CollectorUrl {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let uri: Uri = text.parse().map_err(|_| CollectorUrlError)?;
         let web = matches!(uri.scheme_str(), Some("http" | "https"));
-        if !web || uri.host().is_none_or(str::is_empty) || uri.query().is_some() {
+        if !web || uri.host().is_none_or(str::is_empty) || uri.query().is_some() || !port::is_callable(&uri) {
             return Err(CollectorUrlError);
         }
         Ok(Self(text.trim_end_matches('/').to_owned()))
@@ -158,7 +159,16 @@ mod tests {
         ] {
             assert_eq!(url.parse::<CollectorUrl>().unwrap().traces(), traces);
         }
-        for bad in ["", "collector:4318", "grpc://collector:4317", "http://", "/v1", "http://collector?x=1"] {
+        for bad in [
+            "",
+            "collector:4318",
+            "grpc://collector:4317",
+            "http://",
+            "/v1",
+            "http://collector?x=1",
+            "http://a:0",
+            "http://a:99999",
+        ] {
             assert_eq!(bad.parse::<CollectorUrl>(), Err(CollectorUrlError), "{bad}");
         }
     }

@@ -88,7 +88,7 @@ async fn settings_that_cannot_be_meant_are_refused_at_the_start() {
         (
             "OTEL_EXPORTER_OTLP_ENDPOINT",
             "collector:4318",
-            "OTEL_EXPORTER_OTLP_ENDPOINT: invalid value \"collector:4318\": it is an http or https URL without query, such as http://collector:4318",
+            "OTEL_EXPORTER_OTLP_ENDPOINT: invalid value \"collector:4318\": it is an http or https URL without query, its port a number from 1 to 65535, such as http://collector:4318",
         ),
         (
             "OTEL_TRACES_SAMPLER",
