@@ -140,7 +140,7 @@ async fn one(socket: TcpStream, server: &auto::Builder<TokioExecutor>, router: R
                 drop(guard);
                 return answer;
             };
-            let mut answer = router.oneshot(request.map(|body| Body::new(rest.of(body)))).await;
+            let mut answer = router.oneshot(rest.of(request).map(Body::new)).await;
             if let Ok(answer) = &mut answer {
                 rest.settle(answer, times.rest).await;
             }

@@ -4,6 +4,10 @@
 //! front of the next request. A short rest is read and thrown away, and the connection goes on; with a longer one the answer says
 //! `connection: close`, and the socket goes on reading for a while after it (see `pace`), since a close on unread bytes is a reset
 //! that takes the answer with it. HTTP/2 ends the one stream, and needs none of this.
+//!
+//! A body that waits to be asked for (`Expect: 100-continue`) is asked for by its first reading. So one that no handler has read is not
+//! read here either: its client would send what is then thrown away. Whether it comes all the same is the client's choice, so such
+//! an answer ends the connection too.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +17,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
@@ -33,9 +37,10 @@ struct Inner {
 }
 
 impl Rest {
-    /// The body, which leaves here what is not read of it.
-    pub(super) fn of(&self, body: Incoming) -> Watched {
-        Watched { body: Some(body), rest: self.clone() }
+    /// The request with a body that leaves here what is not read of it.
+    pub(super) fn of(&self, request: Request<Incoming>) -> Request<Watched> {
+        let waits = !request.body().is_end_stream() && request.headers().contains_key(header::EXPECT);
+        request.map(|body| Watched { body: Some(body), waits, rest: self.clone() })
     }
 
     /// Gets rid of the rest within `time`, or has the answer say that the connection ends.
@@ -88,6 +93,8 @@ async fn throw_away(mut body: Incoming) -> bool {
 pub(super) struct Watched {
     /// None once it has ended.
     body: Option<Incoming>,
+    /// Its client waits to be told that it is wanted.
+    waits: bool,
     rest: Rest,
 }
 
@@ -98,6 +105,7 @@ impl Body for Watched {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let this = self.get_mut();
         let Some(body) = &mut this.body else { return Poll::Ready(None) };
+        this.waits = false;
         let frame = ready!(Pin::new(body).poll_frame(cx));
         match &frame {
             Some(Ok(_)) => {}
@@ -123,7 +131,7 @@ impl Body for Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         if let Some(body) = self.body.take().filter(|body| !body.is_end_stream()) {
-            self.rest.leave(Some(body));
+            self.rest.leave((!self.waits).then_some(body));
         }
     }
 }
