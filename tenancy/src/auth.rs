@@ -16,7 +16,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, header};
 
@@ -36,11 +36,14 @@ pub use refusal::{RESULTS, Refusal};
 
 use facts::Facts;
 use fetch::Fetcher;
-use keeper::Keeper;
+use keeper::{Freshness, Keeper};
 use seen::{Digest, Seen};
 
 /// The longest token that is looked at, in bytes. What large companies put into theirs stays below half of it.
 pub const MOST_TOKEN_BYTES: usize = 8_192;
+
+/// How long a request waits for newer keys: what both documents of an issuer may take.
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// Verifies bearer tokens. Cheap to clone; clones share keys and memory.
 #[derive(Clone)]
@@ -72,14 +75,16 @@ impl Verifier {
         self.0.keeper.known().await;
     }
 
-    /// The tenant that a request's token speaks for: the one that the request names, where it names one.
+    /// The tenant that a request's token speaks for: the one that the request names, where it names one. A token that the known
+    /// keys do not verify may wait for newer ones.
     ///
     /// # Errors
-    /// 401 without a valid token, 403 for one that names no tenant or another one, 400 for two, 503 while no keys are known.
+    /// 401 without a valid token, 403 for one that names no tenant or another one, 400 for two, 503 while the issuer's keys
+    /// cannot be had and the token may be of one of them.
     pub async fn tenant(&self, headers: &HeaderMap, named: Option<TenantId>) -> Result<TenantId, Problem> {
         let verified = match bearer(headers)? {
             None => Err(Refusal::Missing),
-            Some(token) => self.verify(token).await?,
+            Some(token) => self.verify(token, LONGEST_WAIT).await,
         };
         let outcome = match (verified, named) {
             (Ok(tenant), Some(named)) if named != tenant => Err(Refusal::OtherTenant),
@@ -89,32 +94,43 @@ impl Verifier {
         outcome.map_err(Problem::from)
     }
 
-    async fn verify(&self, token: &str) -> Result<Result<TenantId, Refusal>, Problem> {
+    async fn verify(&self, token: &str, time: Duration) -> Result<TenantId, Refusal> {
         if token.len() > MOST_TOKEN_BYTES {
-            return Ok(Err(Refusal::TooLong));
+            return Err(Refusal::TooLong);
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
         let digest = Digest::of(token);
         if let Some(tenant) = self.0.seen.find(&digest, self.0.keeper.generation(), now) {
-            return Ok(Ok(tenant));
+            return Ok(tenant);
         }
-        let parts = match token::Parts::split(token) {
-            Ok(parts) => parts,
-            Err(refusal) => return Ok(Err(refusal)),
+        let parts = token::Parts::split(token)?;
+        let generation = self.0.keeper.generation();
+        let verified = self.judge(&parts, digest, now);
+        let Some(refusal) = verified.as_ref().err().copied().filter(|refusal| refusal.is_about_keys()) else {
+            return verified;
         };
-        let Some(found) = self.0.keeper.find(parts.header.kid.as_deref(), parts.header.algorithm).await else {
-            return Err(Problem::UNAVAILABLE);
-        };
-        let verified = found.and_then(|(key, generation)| {
-            if !key.verify(parts.signed, &parts.signature) {
-                return Err(Refusal::Signature);
-            }
-            let claims = token::Claims::read(&parts.payload, &self.0.identity.tenant_claim)?;
-            let (tenant, until) = claims.check(&self.0.identity, now)?;
-            self.0.seen.keep(digest, tenant.clone(), until, generation);
-            Ok(tenant)
-        });
-        Ok(verified)
+        let fresh = self.0.keeper.refreshed(time).await;
+        if self.0.keeper.generation() != generation {
+            return self.judge(&parts, digest, now);
+        }
+        match (refusal, fresh) {
+            // Of a key that nobody has seen nobody can say that it is not published. What the known keys say of a token of theirs
+            // stands, though: a forger shall not have 503 for it.
+            (Refusal::UnknownKey, Freshness::Unknown) => Err(Refusal::Undecided),
+            _ => verified,
+        }
+    }
+
+    /// What the keys known now make of a token.
+    fn judge(&self, parts: &token::Parts<'_>, digest: Digest, now: f64) -> Result<TenantId, Refusal> {
+        let (key, generation) = self.0.keeper.find(parts.header.kid.as_deref(), parts.header.algorithm)?;
+        if !key.verify(parts.signed, &parts.signature) {
+            return Err(Refusal::Signature);
+        }
+        let claims = token::Claims::read(&parts.payload, &self.0.identity.tenant_claim)?;
+        let (tenant, until) = claims.check(&self.0.identity, now)?;
+        self.0.seen.keep(digest, tenant.clone(), until, generation);
+        Ok(tenant)
     }
 }
 

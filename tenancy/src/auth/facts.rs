@@ -3,6 +3,7 @@
 use metrics::{Counter, counter};
 
 use super::Refusal;
+use super::keys::KeySet;
 
 #[derive(Clone)]
 pub(super) struct Facts {
@@ -25,20 +26,25 @@ impl Facts {
 }
 
 /// The issuer's keys were fetched.
-pub(super) fn fetched(keys: usize, changed: bool) {
+pub(super) fn fetched(set: &KeySet, changed: bool) {
+    let (keys, passed_over) = (set.len(), set.passed_over());
     counter!("auth_key_fetches_total", "result" => "ok").increment(1);
-    if changed {
-        tracing::info!(keys, "the issuer's keys were read");
+    if keys == 0 {
+        tracing::error!(
+            passed_over,
+            "the issuer publishes no key for RS256, ES256 or EdDSA; every token gets 401 until it does"
+        );
+    } else if changed {
+        tracing::info!(keys, passed_over, "the issuer's keys were read");
     }
 }
 
 /// They were not.
-pub(super) fn not_fetched(error: &dyn std::error::Error, keys: usize) {
+pub(super) fn not_fetched(error: &dyn std::error::Error, known: Option<&KeySet>) {
     counter!("auth_key_fetches_total", "result" => "failed").increment(1);
-    let text = if keys == 0 {
-        "the issuer's keys could not be read; requests with tokens get 503 until they are"
-    } else {
-        "the issuer's keys could not be read; the last ones stay in use"
+    let text = match known {
+        None => "the issuer's keys could not be read; requests with tokens get 503 until they are",
+        Some(_) => "the issuer's keys could not be read; the last ones stay in use",
     };
-    tracing::error!(%error, keys, "{text}");
+    tracing::error!(%error, keys = known.map_or(0, KeySet::len), "{text}");
 }

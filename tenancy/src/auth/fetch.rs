@@ -26,7 +26,7 @@ const MOST_BYTES: usize = 256 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long one document may take.
-pub(super) const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(4);
+const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Why there are no keys. Each text names the URL.
 #[derive(Debug, Error)]

@@ -1,7 +1,9 @@
-//! Having the issuer's keys: read at the start, again every few minutes, and when a token names a key that is not among them.
+//! Having the issuer's keys: read at the start, again every few minutes, and when a token comes that they do not verify: one that names
+//! a key that is not among them, or has the signature of another one.
 //!
 //! The last reason is anybody's to cause, so it is bounded: a few refreshes in a row, then one every ten seconds, whatever
-//! comes in, and a bounded number of requests that wait for one. While the issuer cannot be reached, the last keys stay.
+//! comes in, and a bounded number of requests that wait for one. While the issuer cannot be reached, or answers with something else
+//! than a key set, the last keys stay. A key set without keys is an answer like any other: the issuer has withdrawn them all.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,21 +12,21 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
-use super::fetch::{DOCUMENT_TIMEOUT, Fetcher};
-use super::keys::{Algorithm, Found, Key, KeySet};
+use super::fetch::Fetcher;
+use super::keys::{Algorithm, Key, KeySet};
 use super::{Refusal, facts};
 
 /// After how long keys are read again; a key that the issuer withdraws is believed no longer than this. Up to a tenth less, so
 /// that the pods of a deployment do not all come at once.
 const REFRESH_EVERY: Duration = Duration::from_secs(300);
 
-/// Pauses after failures: they double from the first to the last.
+/// Pauses while there is nothing to be had: they double from the first to the last.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
 
-/// Refreshes that unknown keys may cause in a row, and how long each takes to be allowed again.
+/// Refreshes that tokens may cause in a row, and how long each takes to be allowed again.
 const ALLOWED: (u32, Duration) = (3, Duration::from_secs(10));
 
-/// Requests that may wait for a refresh at a time; the others are answered from what is known.
+/// Requests that may wait for a refresh at a time; the others are answered at once.
 const MOST_WAITING: usize = 64;
 
 /// What is known of the keys.
@@ -33,6 +35,23 @@ struct Known {
     keys: Option<Arc<KeySet>>,
     /// Fetches that have ended, in whatever way.
     rounds: u64,
+    /// Whether the last of them got the issuer's keys.
+    is_read: bool,
+}
+
+/// How much the known keys say about those that the issuer has now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Freshness {
+    /// They are the issuer's, as of seconds ago.
+    Read,
+    /// Nothing: the issuer could not be read, or not yet.
+    Unknown,
+}
+
+impl Known {
+    fn freshness(&self) -> Freshness {
+        if self.is_read { Freshness::Read } else { Freshness::Unknown }
+    }
 }
 
 #[derive(Debug)]
@@ -45,7 +64,7 @@ pub(super) struct Keeper {
     waiting: Semaphore,
 }
 
-/// How many refreshes unknown keys may still cause.
+/// How many refreshes tokens may still cause.
 #[derive(Debug)]
 struct Allowance {
     left: u32,
@@ -72,43 +91,37 @@ impl Keeper {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Until there are keys.
+    /// Until there are keys to verify a token with.
     pub(super) async fn known(&self) {
-        let _ = self.known.subscribe().wait_for(|known| known.keys.is_some()).await;
+        let any = |known: &Known| known.keys.as_ref().is_some_and(|keys| keys.len() > 0);
+        let _ = self.known.subscribe().wait_for(any).await;
     }
 
-    /// The key of a token, with the generation it belongs to. `None` while no keys are known at all.
-    pub(super) async fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Option<Result<(Key, u64), Refusal>> {
-        if let Some(found) = self.look(id, algorithm)? {
-            return Some(found);
-        }
-        self.refreshed().await;
-        Some(self.look(id, algorithm)?.unwrap_or(Err(Refusal::UnknownKey)))
-    }
-
-    /// As [`Keeper::find`], among the keys known now; the inner `None` is an unknown key.
-    #[expect(clippy::option_option, reason = "no keys, and not this key, are two things")]
-    fn look(&self, id: Option<&str>, algorithm: Algorithm) -> Option<Option<Result<(Key, u64), Refusal>>> {
+    /// The key of a token among those known now, with the generation it belongs to.
+    ///
+    /// # Errors
+    /// As [`KeySet::find`]; [`Refusal::Undecided`] while nothing has been read yet.
+    pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Result<(Key, u64), Refusal> {
         // The number first: if keys change in between, what is found counts as verified by older ones, which is harmless.
         let generation = self.generation();
-        let keys = self.known.borrow().keys.clone()?;
-        Some(match keys.find(id, algorithm) {
-            Found::Key(key) => Some(Ok((key.clone(), generation))),
-            Found::Refused(refusal) => Some(Err(refusal)),
-            Found::Unknown => None,
-        })
+        let keys = self.known.borrow().keys.clone().ok_or(Refusal::Undecided)?;
+        Ok((keys.find(id, algorithm)?.clone(), generation))
     }
 
-    /// Until a refresh has ended, if one may be had.
-    async fn refreshed(&self) {
-        let Ok(_place) = self.waiting.try_acquire() else { return };
+    /// Waits for a refresh, if one may be had, and for at most `time`.
+    pub(super) async fn refreshed(&self, time: Duration) -> Freshness {
+        let Ok(_place) = self.waiting.try_acquire() else { return Freshness::Unknown };
         let mut known = self.known.subscribe();
         let before = known.borrow_and_update().rounds;
         if !self.ask() {
-            return;
+            // There were several within the last seconds, so the last one says how things are.
+            return known.borrow().freshness();
         }
         let ended = known.wait_for(|known| known.rounds > before);
-        let _ = tokio::time::timeout(DOCUMENT_TIMEOUT * 2, ended).await;
+        match tokio::time::timeout(time, ended).await {
+            Ok(Ok(known)) => known.freshness(),
+            _ => Freshness::Unknown,
+        }
     }
 
     /// Asks for a refresh; whether there will be one.
@@ -128,24 +141,27 @@ impl Keeper {
 
     /// Fetches keys for ever.
     pub(super) async fn keep(&self, fetcher: &Fetcher) {
-        let mut failures: u32 = 0;
+        let mut without: u32 = 0;
         loop {
-            let pause = match fetcher.keys().await {
-                Ok(keys) => {
-                    failures = 0;
-                    self.publish(keys);
-                    REFRESH_EVERY.mul_f64(1.0 - fastrand::f64() / 10.0)
-                }
-                Err(error) => {
-                    let keys = self.known.borrow().keys.as_ref().map_or(0, |keys| keys.len());
-                    facts::not_fetched(&error, keys);
-                    let pause = PAUSES.0.saturating_mul(1 << failures.min(10)).min(PAUSES.1);
-                    failures = failures.saturating_add(1);
-                    pause.mul_f64(0.5 + fastrand::f64() / 2.0)
-                }
+            let read = fetcher.keys().await;
+            let (is_read, any) = (read.is_ok(), read.as_ref().is_ok_and(|keys| keys.len() > 0));
+            match read {
+                Ok(keys) => self.publish(keys),
+                Err(error) => facts::not_fetched(&error, self.known.borrow().keys.as_deref()),
+            }
+            let pause = if any {
+                without = 0;
+                REFRESH_EVERY.mul_f64(1.0 - fastrand::f64() / 10.0)
+            } else {
+                let pause = PAUSES.0.saturating_mul(1 << without.min(10)).min(PAUSES.1);
+                without = without.saturating_add(1);
+                pause.mul_f64(0.5 + fastrand::f64() / 2.0)
             };
             self.allowance.lock().unwrap_or_else(PoisonError::into_inner).pending = false;
-            self.known.send_modify(|known| known.rounds += 1);
+            self.known.send_modify(|known| {
+                known.rounds += 1;
+                known.is_read = is_read;
+            });
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.wanted.notified() => {}
@@ -153,14 +169,15 @@ impl Keeper {
         }
     }
 
+    /// Has these keys from now on, and no others: of a key that is not among them no token counts any more, seen before or not.
     fn publish(&self, keys: KeySet) {
-        let count = keys.len();
-        let changed = self.known.borrow().keys.as_deref() != Some(&keys);
+        let keys = Arc::new(keys);
+        let changed = self.known.borrow().keys.as_ref() != Some(&keys);
         if changed {
-            self.known.send_modify(|known| known.keys = Some(Arc::new(keys)));
+            self.known.send_modify(|known| known.keys = Some(keys.clone()));
             self.generation.fetch_add(1, Ordering::AcqRel);
         }
-        facts::fetched(count, changed);
+        facts::fetched(&keys, changed);
     }
 }
 
@@ -186,23 +203,33 @@ mod tests {
     use futures_util::FutureExt as _;
 
     #[tokio::test(start_paused = true)]
-    async fn at_most_64_requests_wait_for_an_issuer_that_says_nothing() {
+    async fn at_most_64_requests_wait_for_an_issuer_that_says_nothing_and_none_beyond_its_time() {
         let keeper = Keeper::new();
+        let mut asking: Vec<_> = (0..200).map(|_| Box::pin(keeper.refreshed(Duration::from_secs(7)))).collect();
+        let answered = asking.iter_mut().filter_map(|one| one.as_mut().now_or_never()).collect::<Vec<_>>();
+        assert_eq!(answered, [Freshness::Unknown; 200 - MOST_WAITING]);
+        let began = Instant::now();
+        for one in asking.iter_mut().take(MOST_WAITING) {
+            assert_eq!(one.await, Freshness::Unknown);
+        }
+        assert_eq!(began.elapsed(), Duration::from_secs(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn there_are_keys_once_a_set_has_some_and_a_set_without_any_takes_them_back() {
+        let keeper = Keeper::new();
+        let find = || keeper.find(Some("1"), Algorithm::EdDsa).map(|(_, generation)| generation);
+        assert_eq!(find(), Err(Refusal::Undecided));
         let key =
             r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","kid":"1"}]}"#;
-        keeper.publish(KeySet::parse(key.as_bytes()).unwrap());
-        let mut asking: Vec<_> = (0..200).map(|_| Box::pin(keeper.find(Some("unknown"), Algorithm::EdDsa))).collect();
-        let answered = asking.iter_mut().filter_map(|find| find.as_mut().now_or_never()).collect::<Vec<_>>();
-        assert_eq!(answered.len(), 200 - MOST_WAITING);
-        for answer in answered {
-            assert_eq!(answer, Some(Err(Refusal::UnknownKey)));
+        for (set, found) in [(r#"{"keys":[]}"#, Err(Refusal::UnknownKey)), (key, Ok(2))] {
+            assert_eq!(keeper.known().now_or_never(), None);
+            keeper.publish(KeySet::parse(set.as_bytes()).unwrap());
+            assert_eq!(find(), found);
         }
-        assert!(matches!(keeper.find(Some("1"), Algorithm::EdDsa).now_or_never(), Some(Some(Ok(_)))));
-        let began = Instant::now();
-        for find in asking.iter_mut().take(MOST_WAITING) {
-            assert_eq!(find.await, Some(Err(Refusal::UnknownKey)));
-        }
-        assert_eq!(began.elapsed(), DOCUMENT_TIMEOUT * 2);
+        assert_eq!(keeper.known().now_or_never(), Some(()));
+        keeper.publish(KeySet::parse(br#"{"keys":[{"kty":"oct","k":"AAAA"}]}"#).unwrap());
+        assert_eq!((find(), keeper.generation()), (Err(Refusal::UnknownKey), 3));
     }
 
     #[tokio::test(start_paused = true)]

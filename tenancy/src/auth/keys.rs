@@ -75,9 +75,12 @@ impl Key {
     }
 }
 
-/// The keys of an issuer that can verify tokens.
+/// The keys of an issuer that can verify tokens. There may be none: so an issuer withdraws all that it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct KeySet(Vec<Key>);
+pub(super) struct KeySet {
+    keys: Vec<Key>,
+    passed_over: usize,
+}
 
 /// Why bytes are no key set.
 #[derive(Debug, Error)]
@@ -86,18 +89,6 @@ pub(super) enum KeySetError {
     Form(serde_json::Error),
     #[error("the key set has more than {MOST_KEYS} keys")]
     TooMany,
-    #[error("none of the {0} keys of the key set verifies RS256, ES256 or EdDSA")]
-    None(usize),
-}
-
-/// What a key set has for a token.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found<'a> {
-    Key(&'a Key),
-    /// Nothing of that id: it may be newer than the set.
-    Unknown,
-    /// No, and a newer set would not change that.
-    Refused(Refusal),
 }
 
 impl KeySet {
@@ -112,22 +103,30 @@ impl KeySet {
         }
         let count = set.keys.len();
         let keys: Vec<Key> = set.keys.into_iter().filter_map(usable).collect();
-        if keys.is_empty() { Err(KeySetError::None(count)) } else { Ok(Self(keys)) }
+        Ok(Self { passed_over: count - keys.len(), keys })
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.keys.len()
     }
 
-    /// The key of a token that names `id` and `algorithm`. A token that names none has the issuer's only key of its algorithm.
-    pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Found<'_> {
-        let mut named = self.0.iter().filter(|key| id.is_none() || key.id.as_deref() == id);
+    /// How many members of the set are not for verifying tokens of ours.
+    pub(super) fn passed_over(&self) -> usize {
+        self.passed_over
+    }
+
+    /// The key of a token that names `id` and `algorithm`. A token that names no id has the issuer's only key of its algorithm.
+    ///
+    /// # Errors
+    /// [`Refusal::UnknownKey`], [`Refusal::UnnamedKey`], or [`Refusal::Algorithm`] where the key is of another one.
+    pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Result<&Key, Refusal> {
+        let mut named = self.keys.iter().filter(|key| id.is_none() || key.id.as_deref() == id);
         let mut fitting = named.clone().filter(|key| key.algorithm == algorithm);
         match (fitting.next(), fitting.next(), id) {
-            (Some(key), None, _) | (Some(key), Some(_), Some(_)) => Found::Key(key),
-            (Some(_), Some(_), None) => Found::Refused(Refusal::UnknownKey),
-            (None, _, Some(_)) if named.next().is_some() => Found::Refused(Refusal::Algorithm),
-            (None, _, _) => Found::Unknown,
+            (Some(key), None, _) | (Some(key), Some(_), Some(_)) => Ok(key),
+            (Some(_), Some(_), None) => Err(Refusal::UnnamedKey),
+            (None, _, Some(_)) if named.next().is_some() => Err(Refusal::Algorithm),
+            (None, _, _) => Err(Refusal::UnknownKey),
         }
     }
 }
@@ -205,14 +204,14 @@ mod tests {
             let (signed, signature) = token.rsplit_once('.').unwrap();
             let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
             for (key, set) in sets.iter().enumerate() {
-                assert_eq!(set.0[0].verify(signed.as_bytes(), &signature), key == at, "token {at}, key {key}");
+                assert_eq!(set.keys[0].verify(signed.as_bytes(), &signature), key == at, "token {at}, key {key}");
                 let found = set.find(None, *algorithm);
-                assert_eq!(matches!(found, Found::Key(_)), key == at, "token {at}, key {key}: {found:?}");
+                assert_eq!(found.is_ok(), key == at, "token {at}, key {key}: {found:?}");
             }
             let mut bent = signature.clone();
             bent[7] ^= 1;
-            assert!(!sets[at].0[0].verify(signed.as_bytes(), &bent));
-            assert!(!sets[at].0[0].verify(&signed.as_bytes()[1..], &signature));
+            assert!(!sets[at].keys[0].verify(signed.as_bytes(), &bent));
+            assert!(!sets[at].keys[0].verify(&signed.as_bytes()[1..], &signature));
         }
     }
 }

@@ -19,6 +19,10 @@ pub enum Refusal {
     Type,
     /// The issuer has no such key.
     UnknownKey,
+    /// It names no key, and the issuer has several that it could be.
+    UnnamedKey,
+    /// Nobody knows whether the issuer has such a key: its keys cannot be had now.
+    Undecided,
     /// The signature is not the key's.
     Signature,
     /// The claims are no JSON object, or one of them is repeated or of the wrong type.
@@ -49,6 +53,8 @@ pub const RESULTS: &[&str] = &[
     "critical",
     "type",
     "unknown_key",
+    "unnamed_key",
+    "undecided",
     "signature",
     "claims",
     "issuer",
@@ -61,6 +67,11 @@ pub const RESULTS: &[&str] = &[
 ];
 
 impl Refusal {
+    /// Whether the issuer may have keys by now with which it would not be one.
+    pub(super) fn is_about_keys(self) -> bool {
+        matches!(self, Self::UnknownKey | Self::UnnamedKey | Self::Algorithm | Self::Signature)
+    }
+
     /// One word, for metrics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -72,6 +83,8 @@ impl Refusal {
             Self::Critical => "critical",
             Self::Type => "type",
             Self::UnknownKey => "unknown_key",
+            Self::UnnamedKey => "unnamed_key",
+            Self::Undecided => "undecided",
             Self::Signature => "signature",
             Self::Claims => "claims",
             Self::Issuer => "issuer",
@@ -97,6 +110,8 @@ impl From<Refusal> for Problem {
             Refusal::Critical => Self::Token("the token has a crit header, and its extensions are not known here"),
             Refusal::Type => Self::Token("the token is neither an access token nor an ID token"),
             Refusal::UnknownKey => Self::Token("the token is signed with a key that the issuer does not publish"),
+            Refusal::UnnamedKey => Self::Token("the token names no key (kid) and the issuer has several"),
+            Refusal::Undecided => Self::UNAVAILABLE,
             Refusal::Signature => Self::Token("the signature of the token is not valid"),
             Refusal::Claims => Self::Token("the claims of the token cannot be read"),
             Refusal::Issuer => Self::Token("the token is from another issuer"),

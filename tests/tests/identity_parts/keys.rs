@@ -3,12 +3,21 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tests::http::Answer;
 use tests::inside::{aws_with, problem};
 use tests::issuer::{DISCOVERY, Issuer, KEYS, Method, Reply, Signer};
 
 use super::{Plane, producer, refused};
 
 const UNKNOWN: &str = "the token is signed with a key that the issuer does not publish";
+const FORGED: &str = "the signature of the token is not valid";
+
+/// Asserts that nobody claims to know what the token is worth.
+#[track_caller]
+fn undecided(answer: &Answer) {
+    problem(answer, 503, "unavailable");
+    assert_eq!(answer.header("retry-after"), "1");
+}
 
 #[tokio::test]
 async fn a_new_key_is_accepted_with_its_first_token_and_a_withdrawn_one_no_more() {
@@ -31,18 +40,52 @@ async fn while_the_issuer_is_out_of_reach_its_last_keys_stay() {
     let fresh = || key.token(&plane.issuer.claims("acme"));
     for reply in [Reply::new(500, ""), Reply::new(200, "<html>")] {
         plane.issuer.reply(KEYS, reply);
-        refused(&plane.post(&new.token(&plane.issuer.claims("acme")), None).await, UNKNOWN);
+        undecided(&plane.post(&new.token(&plane.issuer.claims("acme")), None).await);
         assert_eq!(plane.post(&fresh(), None).await.status, 200);
     }
     plane.issuer.set_down(true);
-    let began = Instant::now();
-    refused(&plane.post(&new.token(&plane.issuer.claims("acme")), None).await, UNKNOWN);
-    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+    // More than may cause a fetch: what is not asked for anew is not known either.
+    for _ in 0..4 {
+        undecided(&plane.post(&new.token(&plane.issuer.claims("acme")), None).await);
+    }
     assert_eq!(plane.post(&fresh(), None).await.status, 200);
+    // A signature that is not the known key's is still not.
+    let forged = Signer::new(Method::Es256, "1").token(&plane.issuer.claims("acme"));
+    refused(&plane.post(&forged, None).await, FORGED);
+}
+
+#[tokio::test]
+async fn an_issuer_that_withdraws_all_its_keys_is_believed_also_of_tokens_that_were_seen() {
+    let (old, new) = (Signer::new(Method::Es256, "1"), Signer::new(Method::EdDsa, "2"));
+    let plane = Plane::start(&[&old]).await;
+    let seen = old.token(&plane.issuer.claims("acme"));
+    assert_eq!(plane.post(&seen, None).await.status, 200);
+    plane.issuer.publish(&[]);
+    refused(&plane.post(&new.token(&plane.issuer.claims("acme")), None).await, UNKNOWN);
+    refused(&plane.post(&seen, None).await, UNKNOWN);
+    plane.issuer.publish(&[&new]);
+    assert_eq!(plane.post(&new.token(&plane.issuer.claims("acme")), None).await.status, 200);
+    for token in [seen, old.token(&plane.issuer.claims("acme"))] {
+        refused(&plane.post(&token, None).await, UNKNOWN);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_replaced_under_its_id_counts_from_the_first_token_that_the_new_one_signs() {
+    let keys = [Method::Es256, Method::Es256, Method::EdDsa].map(|method| Signer::new(method, "1"));
+    let plane = Plane::start(&[&keys[0]]).await;
+    let tokens = [0, 1, 2].map(|at| keys[at].token(&plane.issuer.claims("acme")));
+    assert_eq!(plane.post(&tokens[0], None).await.status, 200);
+    for at in [1, 2] {
+        plane.issuer.publish(&[&keys[at]]);
+        assert_eq!(plane.post(&tokens[at], None).await.status, 200, "key {at}");
+    }
+    let why = "the token is not signed with RS256, ES256 or EdDSA, as its key asks for";
+    refused(&plane.post(&tokens[0], None).await, why);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_of_unknown_keys_causes_a_handful_of_fetches() {
+async fn a_flood_of_unknown_keys_and_of_forged_signatures_causes_a_handful_of_fetches() {
     let key = Signer::new(Method::Es256, "1");
     let plane = Plane::start(&[&key]).await;
     let before = plane.issuer.asked(KEYS);
@@ -54,21 +97,22 @@ async fn a_flood_of_unknown_keys_causes_a_handful_of_fetches() {
         let claims = plane.issuer.claims("acme");
         flood.spawn(async move {
             for n in 0..50 {
-                forger.kid = format!("{client}-{n}");
+                let (kid, why) = if n % 2 == 0 { (format!("{client}-{n}"), UNKNOWN) } else { ("1".to_owned(), FORGED) };
+                forger.kid = kid;
                 let token = format!("Bearer {}", forger.token(&claims));
-                refused(&http.post(&url, &[("authorization", &token)], "{}").await, UNKNOWN);
+                refused(&http.post(&url, &[("authorization", &token)], "{}").await, why);
             }
         });
     }
     flood.join_all().await;
     let fetches = plane.issuer.asked(KEYS) - before;
     let allowed = 3 + usize::try_from(began.elapsed().as_secs() / 10).unwrap() + 1;
-    assert!((1..=allowed).contains(&fetches), "{fetches} fetches for 1,000 unknown keys in {:?}", began.elapsed());
+    assert!((1..=allowed).contains(&fetches), "{fetches} fetches for 1,000 forged tokens in {:?}", began.elapsed());
     assert_eq!(plane.post(&key.token(&plane.issuer.claims("acme")), None).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_while_the_issuer_is_silent_is_refused_and_tokens_of_known_keys_are_not() {
+async fn a_flood_while_the_issuer_is_silent_is_told_to_come_back_and_tokens_of_known_keys_are_served() {
     let key = Signer::new(Method::Es256, "1");
     let plane = Plane::start(&[&key]).await;
     plane.issuer.set_silent(true);
@@ -81,7 +125,7 @@ async fn a_flood_while_the_issuer_is_silent_is_refused_and_tokens_of_known_keys_
     }
     assert_eq!(plane.post(&key.token(&plane.issuer.claims("acme")), None).await.status, 200);
     for answer in flood.join_all().await {
-        refused(&answer, UNKNOWN);
+        undecided(&answer);
     }
 }
 
@@ -93,8 +137,7 @@ async fn until_the_keys_are_known_it_is_not_ready_and_tokens_are_503() {
     let service = producer(&aws, &issuer, &[]).await;
     let token = format!("Bearer {}", key.token(&issuer.claims("acme")));
     let answer = service.get("/producer", &[("authorization", &token)]).await;
-    problem(&answer, 503, "unavailable");
-    assert_eq!(answer.header("retry-after"), "1");
+    undecided(&answer);
     assert_eq!(service.get("/producer/readiness-probe", &[]).await.status, 503);
     assert_eq!(service.get("/producer", &[]).await.status, 200);
     issuer.set_down(false);
@@ -153,18 +196,16 @@ async fn an_issuer_without_discovery_has_its_keys_at_a_url_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_key_set_that_is_too_large_or_empty_changes_nothing() {
+async fn a_key_set_that_is_too_large_changes_nothing() {
     let key = Signer::new(Method::Es256, "1");
     let plane = Plane::start(&[&key]).await;
     let fresh = Signer::new(Method::Es256, "2");
     let padding = "x".repeat(300 * 1024);
     plane.issuer.reply(KEYS, Reply::json(&json!({"keys": [fresh.jwk], "padding": padding})));
-    refused(&plane.post(&fresh.token(&plane.issuer.claims("acme")), None).await, UNKNOWN);
+    undecided(&plane.post(&fresh.token(&plane.issuer.claims("acme")), None).await);
     let many: Vec<&Value> = std::iter::repeat_n(&fresh.jwk, 101).collect();
     plane.issuer.reply(KEYS, Reply::json(&json!({ "keys": many })));
-    refused(&plane.post(&fresh.token(&plane.issuer.claims("acme")), None).await, UNKNOWN);
-    plane.issuer.reply(KEYS, Reply::json(&json!({"keys": []})));
-    refused(&plane.post(&fresh.token(&plane.issuer.claims("acme")), None).await, UNKNOWN);
+    undecided(&plane.post(&fresh.token(&plane.issuer.claims("acme")), None).await);
     assert_eq!(plane.post(&key.token(&plane.issuer.claims("acme")), None).await.status, 200);
 }
 
@@ -210,5 +251,6 @@ async fn a_token_without_a_key_id_is_of_the_only_key_of_its_algorithm() {
     assert_eq!(plane.post(&anonymous(&one, &plane), None).await.status, 200);
     assert_eq!(plane.post(&anonymous(&other, &plane), None).await.status, 200);
     let plane = Plane::start(&[&one, &two]).await;
-    refused(&plane.post(&anonymous(&one, &plane), None).await, UNKNOWN);
+    let why = "the token names no key (kid) and the issuer has several";
+    refused(&plane.post(&anonymous(&one, &plane), None).await, why);
 }
