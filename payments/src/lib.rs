@@ -54,6 +54,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
         lane_bytes: LANE_BYTES,
         fair_queues: settings.fair_queues == Switch::On,
         metrics_tenants: common.metrics_tenants,
+        portions: None,
     };
     let publisher = Publisher::new(&clients, directory.clone(), environment.clone(), limits);
     let lanes = publisher.clone();

@@ -76,7 +76,7 @@ pub(crate) async fn post_payment(
 ) -> Result<Response, Problem> {
     let key = headers::idempotency_key(request.headers())?.ok_or_else(key_missing)?;
     let traceparent = headers::traceparent(request.headers());
-    let payload = own.intake.read(request, MOST_BYTES, "a payment").await?;
+    let payload = own.intake.read(request, MOST_BYTES, "a payment", None).await?;
     let payment = Payment::from_client(&payload.bytes)?;
     let payment_id = id::of_key(NAME, &route.tenant, &key, 0);
     let body = payment.event(payment_id).map_err(|_| Problem::Internal)?;

@@ -18,7 +18,7 @@ use tenancy::config::Switch;
 use tenancy::directory::{Directory, until_found};
 use tenancy::publisher::{Limits, Publisher};
 use tenancy::registry::{Registry, Serves};
-use tenancy::server::{App, Intake, Scaffold, StartError};
+use tenancy::server::{App, Intake, Portions, Scaffold, StartError};
 
 pub use settings::Settings;
 
@@ -46,6 +46,7 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
         lane_bytes: LANE_BYTES,
         fair_queues: settings.fair_queues == Switch::On,
         metrics_tenants: common.metrics_tenants,
+        portions: Portions::of(common),
     };
     let publisher = Publisher::new(&clients, directory.clone(), environment.clone(), limits);
     let lanes = publisher.clone();

@@ -77,7 +77,9 @@ pub(crate) async fn post_event(
 ) -> Result<Response, Problem> {
     let key = headers::idempotency_key(request.headers())?;
     let traceparent = headers::traceparent(request.headers());
-    let payload = own.intake.read(request, own.max_message_bytes, "an event with its attributes").await?;
+    let portion = own.publisher.portion(&route);
+    let most = own.max_message_bytes;
+    let payload = own.intake.read(request, most, "an event with its attributes", portion.as_ref()).await?;
     let body = Body::from_client(payload.bytes).map_err(|error| Problem::Body(error.to_string()))?;
     let message_id = message_id(&route, key.as_ref(), 0);
     let message =
@@ -117,11 +119,12 @@ pub(crate) async fn post_batch(
     let key = headers::idempotency_key(request.headers())?;
     let traceparent = headers::traceparent(request.headers());
     let meter = Meter::of(request.extensions());
-    let payload = own.intake.read(request, own.max_body_bytes, "a batch").await?;
+    let portion = own.publisher.portion(&route);
+    let payload = own.intake.read(request, own.max_body_bytes, "a batch", portion.as_ref()).await?;
     let text = batch::text(payload.bytes)?;
     let batch = Batch::from_client(&text)?;
     // The first of its events is the request itself.
-    meter.requests(batch.len() - 1)?;
+    meter.further(batch.len() - 1);
     let sends = (0..batch.len()).map(|index| {
         // Made here, when its turn comes: so ids follow the order of the events, and few copies are held at a time.
         let message_id = message_id(&route, key.as_ref(), index);

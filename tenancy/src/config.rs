@@ -68,7 +68,7 @@ pub struct Common {
     #[arg(long, env, hide_env_values = true, default_value_t = 10_485_760)]
     pub max_body_bytes: usize,
 
-    /// Requests being answered at one time; more get 503 with Retry-After.
+    /// Requests being answered at one time; more get 503 with Retry-After. In a pool, those for one queue may be three quarters.
     #[arg(long, env, hide_env_values = true, default_value_t = 4096)]
     pub max_requests: usize,
 
@@ -76,7 +76,7 @@ pub struct Common {
     #[arg(long, env, hide_env_values = true, default_value_t = 4096)]
     pub max_connections: usize,
 
-    /// Memory for request bodies that are being read or sent, in bytes; more get 503 with Retry-After.
+    /// Memory for request bodies that are being read or sent, in bytes; more get 503 with Retry-After. In a pool, those for one queue may take three quarters.
     #[arg(long, env, hide_env_values = true, default_value_t = 16_777_216)]
     pub max_buffered_bytes: usize,
 

@@ -22,6 +22,7 @@ use crate::directory::Directory;
 use crate::message::outgoing::Outgoing;
 use crate::problem::Problem;
 use crate::registry::Route;
+use crate::server::{Portion, Portions};
 use crate::tenant::Environment;
 use crate::trace::Tracer;
 
@@ -66,6 +67,8 @@ pub struct Limits {
     pub fair_queues: bool,
     /// Tenants that have a series of their own where messages are counted by tenant (`METRICS_TENANTS`).
     pub metrics_tenants: usize,
+    /// What the requests for one queue may have of the process, where it serves several.
+    pub portions: Option<Portions>,
 }
 
 impl Publisher {
@@ -94,6 +97,13 @@ impl Publisher {
             deepest = deepest.max(messages);
         }
         self.0.facts.depth(lanes.len(), all, deepest);
+    }
+
+    /// The part of the process that requests for this queue may have; `None` where it serves one queue only.
+    #[must_use]
+    pub fn portion(&self, route: &Route) -> Option<Portion> {
+        self.0.limits.portions?;
+        self.lane(&route.queue).portion.clone()
     }
 
     /// Whether SQS can take a message of this size.

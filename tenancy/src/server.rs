@@ -44,7 +44,7 @@ mod rest;
 mod seen;
 
 pub use edge::{Named, Served};
-pub use intake::{Intake, Payload};
+pub use intake::{Intake, Payload, Portion, Portions};
 pub use life::{App, RunError, Stop};
 
 use health::Health;

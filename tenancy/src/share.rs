@@ -38,10 +38,10 @@ impl FairShare {
         Self(Arc::new(Limiter::new(shares, metrics_tenants)))
     }
 
-    /// A meter for one request.
+    /// A meter for one request, with a body or without.
     #[must_use]
-    pub fn meter(&self) -> Meter {
-        Meter(Some(Arc::new(Metered { limits: self.clone(), account: OnceLock::new() })))
+    pub fn meter(&self, has_body: bool) -> Meter {
+        Meter(Some(Arc::new(Metered { limits: self.clone(), account: OnceLock::new(), has_body })))
     }
 }
 
@@ -59,6 +59,7 @@ pub struct Meter(Option<Arc<Metered>>);
 struct Metered {
     limits: FairShare,
     account: OnceLock<(TenantId, Arc<Account>)>,
+    has_body: bool,
 }
 
 impl Meter {
@@ -79,26 +80,58 @@ impl Meter {
         }
         let Some(account) = metered.limits.0.account(tenant) else { return Ok(()) };
         let _ = metered.account.set((tenant.clone(), account));
-        self.requests(1)
+        let Some((limiter, tenant, account)) = self.account() else { return Ok(()) };
+        let now = limiter.now();
+        let Some(rate) = account.quota.requests else { return Ok(()) };
+        account.requests.take(rate, 1, now).map_err(|wait| {
+            limiter.refused.requests(tenant);
+            // Who comes back when told is not to be sent away for its bytes then.
+            let bytes = account.quota.bytes.filter(|_| metered.has_body);
+            Problem::Limited(wait.max(wait_for(&account.bytes, bytes, now).unwrap_or_default()))
+        })
     }
 
-    /// The request is as much as `count` more: further events of a batch. They may be more than are left, if anything is.
-    ///
-    /// # Errors
-    /// 429 with the time until the tenant may send again.
-    pub fn requests(&self, count: usize) -> Result<(), Problem> {
-        let Some((limiter, tenant, account)) = self.account() else { return Ok(()) };
-        take(&account.requests, account.quota.requests, count, limiter.now())
-            .inspect_err(|_| limiter.refused.requests(tenant))
+    /// The request is as much as `count` more: further events of a batch. It was let in, so they may be more than are left.
+    pub fn further(&self, count: usize) {
+        let Some((limiter, _, account)) = self.account() else { return };
+        owe(&account.requests, account.quota.requests, count, limiter.now());
     }
 
     /// The request brings so many bytes. They may be more than are left, if anything is.
     ///
     /// # Errors
-    /// 429 with the time until the tenant may send again.
+    /// 429 with the time until the tenant may send again; the request does not count then.
     pub fn bytes(&self, count: usize) -> Result<(), Problem> {
-        let Some((limiter, tenant, account)) = self.account() else { return Ok(()) };
-        take(&account.bytes, account.quota.bytes, count, limiter.now()).inspect_err(|_| limiter.refused.bytes(tenant))
+        let Some((limiter, _, account)) = self.account() else { return Ok(()) };
+        let Some(rate) = account.quota.bytes.filter(|_| count > 0) else { return Ok(()) };
+        account.bytes.take(rate, count as u64, limiter.now()).map_err(|wait| self.refuse_bytes(wait))
+    }
+
+    /// The request will bring nobody knows how many bytes; those that come are said by [`Meter::came`].
+    ///
+    /// # Errors
+    /// As of [`Meter::bytes`].
+    pub fn bytes_to_come(&self) -> Result<(), Problem> {
+        let Some((limiter, _, account)) = self.account() else { return Ok(()) };
+        let wait = wait_for(&account.bytes, account.quota.bytes, limiter.now());
+        wait.map_or(Ok(()), |wait| Err(self.refuse_bytes(wait)))
+    }
+
+    /// So many bytes came of a request that was let in.
+    pub fn came(&self, count: usize) {
+        let Some((limiter, _, account)) = self.account() else { return };
+        owe(&account.bytes, account.quota.bytes, count, limiter.now());
+    }
+
+    fn refuse_bytes(&self, wait: Duration) -> Problem {
+        let Some((limiter, tenant, account)) = self.account() else { return Problem::Limited(wait) };
+        limiter.refused.bytes(tenant);
+        // It was let in as a request and is not one: who comes back when told must find its token.
+        if let Some(rate) = account.quota.requests {
+            account.requests.give_back(rate, 1);
+        }
+        let requests = wait_for(&account.requests, account.quota.requests, limiter.now());
+        Problem::Limited(wait.max(requests.unwrap_or_default()))
     }
 
     /// Says in an answer what the limits are and what is left.
@@ -127,7 +160,12 @@ impl Meter {
     }
 }
 
-fn take(bucket: &Bucket, rate: Option<Rate>, count: usize, now: Moment) -> Result<(), Problem> {
-    let Some(rate) = rate.filter(|_| count > 0) else { return Ok(()) };
-    bucket.take(rate, count as u64, now).map_err(|wait: Duration| Problem::Limited(wait))
+fn wait_for(bucket: &Bucket, rate: Option<Rate>, now: Moment) -> Option<Duration> {
+    bucket.wait(rate?, now)
+}
+
+fn owe(bucket: &Bucket, rate: Option<Rate>, count: usize, now: Moment) {
+    if let Some(rate) = rate.filter(|_| count > 0) {
+        bucket.owe(rate, count as u64, now);
+    }
 }

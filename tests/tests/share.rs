@@ -1,6 +1,8 @@
 //! Fair share: what a tenant over its limits hears, and what the others notice of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod share_parts;
+
 use std::time::{Duration, Instant};
 
 use tests::http::Answer;

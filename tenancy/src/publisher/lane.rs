@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::arn::QueueArn;
 use crate::message::outgoing::Outgoing;
+use crate::server::Portion;
 use crate::tenant::Environment;
 use crate::trace::Span;
 
@@ -99,6 +100,8 @@ impl Drop for Flight {
 pub(super) struct Lane {
     pub(super) queue: Arc<QueueArn>,
     pub(super) url: String,
+    /// See [`Limits::portions`].
+    pub(super) portion: Option<Portion>,
     most_bytes_a_call: usize,
     places: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
@@ -141,6 +144,7 @@ impl Lane {
         Self {
             queue,
             url,
+            portion: limits.portions.map(Portion::new),
             most_bytes_a_call: limits.message_bytes,
             places: Arc::new(Semaphore::new(MOST_MESSAGES)),
             bytes: Arc::new(Semaphore::new(bytes)),

@@ -32,8 +32,13 @@ impl Gathering {
         // Before the lane is made, so that by its reckoning no time passes.
         let now = Instant::now();
         let url = queue.url(None);
-        let limits =
-            Limits { message_bytes: 262_144, lane_bytes: 8 * 1_048_576, fair_queues: true, metrics_tenants: 0 };
+        let limits = Limits {
+            message_bytes: 262_144,
+            lane_bytes: 8 * 1_048_576,
+            fair_queues: true,
+            metrics_tenants: 0,
+            portions: None,
+        };
         Self { lane: Arc::new(Lane::new(queue, url, limits)), messages, producer, now }
     }
 

@@ -55,7 +55,13 @@ fn plane(answer: impl Fn(usize, &str, &[String]) -> Option<Answer> + Send + Sync
     };
     let environment: Environment = "acme".parse().unwrap();
     let directory = Directory::new(clients.ssm.clone(), &clients.region, &environment, Duration::from_secs(300));
-    let limits = Limits { message_bytes: 262_144, lane_bytes: 8_388_608, fair_queues: true, metrics_tenants: 100 };
+    let limits = Limits {
+        message_bytes: 262_144,
+        lane_bytes: 8_388_608,
+        fair_queues: true,
+        metrics_tenants: 100,
+        portions: None,
+    };
     Plane { publisher: Publisher::new(&clients, directory, environment, limits), calls }
 }
 

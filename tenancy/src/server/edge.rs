@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::body::HttpBody as _;
 use axum::extract::{FromRef, FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -110,7 +111,8 @@ async fn admit(edge: &Edge, mut request: Request, next: Next) -> Response {
         }
         Err(problem) => return problem.into_response(),
     }
-    let meter = edge.share.as_ref().map(FairShare::meter);
+    let has_body = !request.body().is_end_stream();
+    let meter = edge.share.as_ref().map(|share| share.meter(has_body));
     if let Some(meter) = &meter {
         request.extensions_mut().insert(meter.clone());
     }

@@ -69,6 +69,25 @@ impl Bucket {
         }
     }
 
+    /// How long until there is a token, if there is none.
+    pub(super) fn wait(&self, rate: Rate, now: Moment) -> Option<Duration> {
+        let limit = now.saturating_add(rate.burst);
+        let one_more = self.full_at.load(Ordering::Relaxed).max(now).saturating_add(rate.time(1));
+        (one_more > limit).then(|| Duration::from_nanos(one_more - limit))
+    }
+
+    /// Takes tokens whether there are any or not: what is missing is owed.
+    pub(super) fn owe(&self, rate: Rate, tokens: u64, now: Moment) {
+        let after = |before: u64| before.max(now).saturating_add(rate.time(tokens));
+        let _ = self.full_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| Some(after(before)));
+    }
+
+    /// Puts tokens back that were taken for nothing.
+    pub(super) fn give_back(&self, rate: Rate, tokens: u64) {
+        let after = |before: u64| before.saturating_sub(rate.time(tokens));
+        let _ = self.full_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| Some(after(before)));
+    }
+
     /// Tokens that are left, and the time until it is full.
     pub(super) fn state(&self, rate: Rate, now: Moment) -> (u64, Duration) {
         let missing = self.full_at.load(Ordering::Relaxed).saturating_sub(now);
@@ -109,6 +128,18 @@ mod tests {
         assert_eq!(bucket.take(rate, 1, 0), Err(Duration::from_millis(8_010)));
         assert_eq!(bucket.take(rate, 1, 8 * SECOND), Err(Duration::from_millis(10)));
         assert_eq!(bucket.take(rate, 1, 8 * SECOND + SECOND / 100), Ok(()));
+    }
+
+    #[test]
+    fn what_is_owed_is_waited_for_and_what_is_given_back_is_not() {
+        let (bucket, rate) = (Bucket::default(), rate(10, 1));
+        assert_eq!(bucket.wait(rate, 0), None);
+        bucket.owe(rate, 30, 0);
+        assert_eq!(bucket.wait(rate, 0), Some(Duration::from_millis(2_100)));
+        bucket.give_back(rate, 21);
+        assert_eq!((bucket.wait(rate, 0), bucket.state(rate, 0).0), (None, 1));
+        bucket.give_back(rate, 100);
+        assert_eq!(bucket.state(rate, 0), (10, Duration::ZERO), "never more than it holds");
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use crate::directory::PARAMETERS;
 use super::metric::{Metric, label};
 
 /// What a request may be turned away for before its handler has it.
-pub(crate) const SHED: &[&str] = &["requests", "connections", "memory"];
+pub(crate) const SHED: &[&str] = &["requests", "connections", "memory", "queue"];
 
 /// Why a call to AWS failed, as [`crate::aws::Fault`] has it.
 pub const FAULTS: &[&str] = &["throttled", "transient", "gone", "denied", "no_credentials", "refused"];
@@ -30,7 +30,8 @@ pub const COMMON: &[Metric] = &[
     Metric::counter(
         "http_shed_total",
         "requests",
-        "Requests and connections turned away unread, because MAX_REQUESTS, MAX_CONNECTIONS or MAX_BUFFERED_BYTES was reached.",
+        "Requests and connections turned away unread, because MAX_REQUESTS, MAX_CONNECTIONS or MAX_BUFFERED_BYTES was reached, or \
+         the part of them that a pool leaves to one `queue`.",
     )
     .by(&[label("because", SHED)]),
     Metric::counter(
