@@ -32,6 +32,7 @@ mod refusal;
 mod seen;
 mod token;
 
+pub(crate) use facts::FETCHES;
 pub use refusal::{RESULTS, Refusal};
 
 use facts::Facts;
@@ -41,9 +42,6 @@ use seen::{Digest, Seen};
 
 /// The longest token that is looked at, in bytes. What large companies put into theirs stays below half of it.
 pub const MOST_TOKEN_BYTES: usize = 8_192;
-
-/// How long a request waits for newer keys: what both documents of an issuer may take.
-const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// Verifies bearer tokens. Cheap to clone; clones share keys and memory.
 #[derive(Clone)]
@@ -76,15 +74,20 @@ impl Verifier {
     }
 
     /// The tenant that a request's token speaks for: the one that the request names, where it names one. A token that the known
-    /// keys do not verify may wait for newer ones.
+    /// keys do not verify may wait up to `time` for newer ones.
     ///
     /// # Errors
     /// 401 without a valid token, 403 for one that names no tenant or another one, 400 for two, 503 while the issuer's keys
     /// cannot be had and the token may be of one of them.
-    pub async fn tenant(&self, headers: &HeaderMap, named: Option<TenantId>) -> Result<TenantId, Problem> {
+    pub async fn tenant(
+        &self,
+        headers: &HeaderMap,
+        named: Option<TenantId>,
+        time: Duration,
+    ) -> Result<TenantId, Problem> {
         let verified = match bearer(headers)? {
             None => Err(Refusal::Missing),
-            Some(token) => self.verify(token, LONGEST_WAIT).await,
+            Some(token) => self.verify(token, time).await,
         };
         let outcome = match (verified, named) {
             (Ok(tenant), Some(named)) if named != tenant => Err(Refusal::OtherTenant),

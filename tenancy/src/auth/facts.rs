@@ -25,10 +25,13 @@ impl Facts {
     }
 }
 
+/// What may come of reading the issuer's keys, in words for metrics. `empty` is an answer too: there are none.
+pub(crate) const FETCHES: &[&str] = &["ok", "empty", "failed"];
+
 /// The issuer's keys were fetched.
 pub(super) fn fetched(set: &KeySet, changed: bool) {
     let (keys, passed_over) = (set.len(), set.passed_over());
-    counter!("auth_key_fetches_total", "result" => "ok").increment(1);
+    counter!("auth_key_fetches_total", "result" => if keys == 0 { "empty" } else { "ok" }).increment(1);
     if keys == 0 {
         tracing::error!(
             passed_over,

@@ -37,6 +37,8 @@ struct Edge {
     places: Semaphore,
     shed: metrics::Counter,
     tracer: Tracer,
+    /// REQUEST_TIMEOUT.
+    time: Duration,
     longest: Duration,
 }
 
@@ -65,6 +67,7 @@ pub(super) fn wrap(
         places: Semaphore::new(common.max_requests),
         shed: metrics::counter!("http_shed_total", "because" => "requests"),
         tracer: Tracer::of_process(),
+        time: common.request_timeout.get(),
         // A body may take REQUEST_TIMEOUT to arrive and the answer as long again; whatever takes longer than both is stuck.
         longest: common.request_timeout.get() * 2 + Duration::from_secs(1),
     });
@@ -103,7 +106,7 @@ async fn admit(edge: &Edge, mut request: Request, next: Next) -> Response {
     };
     let caller = match &edge.auth {
         None => headers::caller(request.headers()),
-        Some(auth) => identified(auth, request.headers(), is_open(edge, &request)).await,
+        Some(auth) => identified(auth, request.headers(), is_open(edge, &request), edge.time).await,
     };
     match caller {
         Ok(caller) => {
@@ -147,13 +150,18 @@ fn is_open(edge: &Edge, request: &Request) -> bool {
 }
 
 /// Whom a request speaks for by its token; a `tenantID` header may say the same once more.
-async fn identified(auth: &Verifier, headers: &HeaderMap, needs_none: bool) -> Result<Option<Caller>, Problem> {
+async fn identified(
+    auth: &Verifier,
+    headers: &HeaderMap,
+    needs_none: bool,
+    time: Duration,
+) -> Result<Option<Caller>, Problem> {
     let tier = headers::tier(headers)?;
     let named = headers::tenant(headers)?;
     if needs_none {
         return Ok(None);
     }
-    let tenant = auth.tenant(headers, named).await?;
+    let tenant = auth.tenant(headers, named, time).await?;
     Ok(Some(Caller { tenant, tier }))
 }
 

@@ -58,7 +58,7 @@ pub const COMMON: &[Metric] = &[
     Metric::counter(
         "auth_tokens_total",
         "requests",
-        "Requests by what came of their bearer token, where AUTH_ISSUER is set; `ok` is a valid one for the right tenant.",
+        "Requests by what came of their bearer token, where AUTH_ISSUER is set; `ok` is a valid one for the right tenant, `undecided` got 503 as the issuer's keys could not be had.",
     )
     .by(&[label("result", crate::auth::RESULTS)]),
     Metric::counter(
@@ -69,8 +69,12 @@ pub const COMMON: &[Metric] = &[
     .by(&[label("limit", &["requests", "bytes"])]),
     Metric::counter("limited_tenant_requests_total", "requests", "The same by tenant, where there are limits.")
         .by(&[label("tenant_id", &[])]),
-    Metric::counter("auth_key_fetches_total", "fetches", "Readings of the issuer's keys.")
-        .by(&[label("result", &["ok", "failed"])]),
+    Metric::counter(
+        "auth_key_fetches_total",
+        "fetches",
+        "Readings of the issuer's keys; `empty` is an issuer that publishes none, so that every token is refused.",
+    )
+    .by(&[label("result", crate::auth::FETCHES)]),
     Metric::counter("directory_calls_total", "calls", "Calls to SSM for parameters, of up to ten names each."),
     Metric::counter("directory_failed_calls_total", "calls", "Of these, the ones that failed."),
     Metric::counter(

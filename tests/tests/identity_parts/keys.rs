@@ -84,6 +84,20 @@ async fn a_key_that_is_replaced_under_its_id_counts_from_the_first_token_that_th
     refused(&plane.post(&tokens[0], None).await, why);
 }
 
+#[tokio::test]
+async fn nobody_waits_for_the_issuer_s_keys_longer_than_a_request_may_take() {
+    let key = Signer::new(Method::Es256, "1");
+    let (aws, issuer) = (aws_with("acme"), Issuer::start(&[&key]).await);
+    let service = producer(&aws, &issuer, &["--request-timeout", "200ms"]).await;
+    service.becomes_ready().await;
+    issuer.set_silent(true);
+    let token = format!("Bearer {}", Signer::new(Method::Es256, "2").token(&issuer.claims("acme")));
+    let began = Instant::now();
+    undecided(&service.get("/producer", &[("authorization", &token)]).await);
+    // A document of the issuer's alone is waited for for 4 s.
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_unknown_keys_and_of_forged_signatures_causes_a_handful_of_fetches() {
     let key = Signer::new(Method::Es256, "1");
