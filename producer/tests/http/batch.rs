@@ -148,6 +148,19 @@ async fn a_batch_under_a_key_has_the_same_ids_when_it_is_sent_again() {
     assert_eq!(first[0], "fd4c5c23-75ea-5812-b888-93e8bf1770c3");
     assert_eq!(first.iter().collect::<std::collections::BTreeSet<_>>().len(), 3);
     assert_eq!(ids(&results(&post().await)), first);
+    // The messages say the same, so that each event is one record.
+    let mut sent: Vec<(String, String)> = aws
+        .messages(QUEUE)
+        .into_iter()
+        .map(|message| (message.body, message.attributes["message_id"].clone()))
+        .collect();
+    sent.sort();
+    let twice: Vec<(String, String)> = ["1", "2", "3"]
+        .into_iter()
+        .zip(&first)
+        .flat_map(|(body, id)| vec![(body.to_owned(), id.to_string()); 2])
+        .collect();
+    assert_eq!(sent, twice);
 }
 
 #[tokio::test]

@@ -123,6 +123,12 @@ impl<T: Resource> Cache<T> {
         }
     }
 
+    /// How many absent ids are remembered.
+    #[cfg(test)]
+    pub(super) fn absent(&self) -> usize {
+        lock(&self.0.absent).len()
+    }
+
     fn entry(&self, of: &Environment) -> Option<Arc<Entry<T>>> {
         self.0.known.read().unwrap_or_else(PoisonError::into_inner).get(of).cloned()
     }

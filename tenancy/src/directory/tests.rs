@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::testing::{Answer, Scripted};
 
+#[path = "strangers_tests.rs"]
+mod strangers;
+
 /// What SSM holds, what it is told to answer instead, and what it was asked.
 #[derive(Debug, Clone, Default)]
 struct Ssm(Arc<Mutex<Script>>);

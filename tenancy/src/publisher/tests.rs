@@ -10,6 +10,9 @@ use super::*;
 use crate::message::outgoing::{Body, ContentType};
 use crate::testing::{Answer, Scripted};
 
+#[path = "room_tests.rs"]
+mod room;
+
 const QUEUE: &str = "arn:aws:sqs:eu-central-1:123456789012:consumer-acme";
 const OTHER: &str = "arn:aws:sqs:eu-central-1:123456789012:consumer-globex";
 

@@ -21,6 +21,8 @@ use crate::testing::{Answer, Scripted};
 mod http2;
 #[path = "rest_tests.rs"]
 mod rest;
+#[path = "slow_tests.rs"]
+mod slow;
 
 #[derive(Parser)]
 #[command(args_override_self = true)]
@@ -268,26 +270,6 @@ async fn bodies_together_stay_within_the_memory_for_them() {
     drop(held);
     let again = async { while post_with(app.public, "tenantID: acme\r\n", "1").await.0 != 200 {} };
     tokio::time::timeout(Duration::from_secs(5), again).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_peer_that_dawdles_over_its_head_is_cut_off_and_one_that_idles_is_not() {
-    let change = |app: &mut App| app.limits.times.head = Duration::from_millis(200);
-    let app = start_with(scaffold(&[]), change).await;
-    let mut silent = TcpStream::connect(app.public).await.unwrap();
-    let mut slow = TcpStream::connect(app.public).await.unwrap();
-    slow.write_all(b"GET /te").await.unwrap();
-    let mut idle = TcpStream::connect(app.public).await.unwrap();
-    let request = b"GET /test HTTP/1.1\r\nhost: x\r\n\r\n";
-    idle.write_all(request).await.unwrap();
-    let mut answer = [0; 1024];
-    assert!(idle.read(&mut answer).await.unwrap() > 0);
-    assert_eq!(read_all(&mut silent).await, "");
-    assert_eq!(read_all(&mut slow).await, "");
-    // The idle one is older than a head's time by now.
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    idle.write_all(request).await.unwrap();
-    assert!(idle.read(&mut answer).await.unwrap() > 0);
 }
 
 #[tokio::test]

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use hyper::Method;
 use tests::matrix::assert_honest;
 use tests::scripted::{Aws, Fault, Op, Service as AwsService};
 use tests::service::{Kind, Launch};
+
+const PAYMENT: &str = r#"{"amount":"12.50","currency":"EUR","reference":"order 1"}"#;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_consumer_reads_both_its_parameters_in_one_call() {
@@ -50,14 +53,9 @@ async fn a_role_with_get_parameter_alone_is_enough() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn ids_that_are_none_are_400_and_reach_no_parameter() {
-    let aws = Aws::start();
-    aws.provision("pool-1");
-    let service = Launch::new(Kind::Producer, &aws, "pool-1").start().await;
-    let reads = aws.count_service(AwsService::Ssm);
-    let url = format!("{}/producer", service.url);
-    for tenant in [
+/// Ids that are none: those that someone may try, and a hundred that are none because of one character anywhere in them.
+fn ids_that_are_none() -> Vec<String> {
+    let tried = [
         "{x}",
         "../other",
         "other/consumer_sqs",
@@ -73,13 +71,57 @@ async fn ids_that_are_none_are_400_and_reach_no_parameter() {
         "acme,other",
         "default",
         "pool-2",
+        "pool-0",
         "kube-system",
+        "flux-system",
+        "-acme",
+        "acme-",
+        "ac--me",
+        "1acme",
+        "%2e%2e%2fother",
+        "acme%00",
+        "acme\u{a0}",
+        "\u{430}cme",
+    ];
+    let mut random = fastrand::Rng::with_seed(4711);
+    let stained = (0..100).map(|_| {
+        let mut id: Vec<char> = (0..random.usize(2..20)).map(|_| random.lowercase()).collect();
+        let strange: Vec<char> =
+            (' '..='~').filter(|c| !c.is_ascii_lowercase() && !c.is_ascii_digit() && *c != '-').collect();
+        // Not at its ends, where HTTP takes white space for none of the value.
+        id.insert(random.usize(1..id.len()), random.choice(strange).expect("one of them"));
+        id.into_iter().collect()
+    });
+    tried.into_iter().map(str::to_owned).chain(["a".repeat(41)]).chain(stained).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_that_are_none_are_400_and_reach_no_call_of_any_service() {
+    for (kind, requests) in [
+        (Kind::Producer, &[(Method::POST, "/producer", "{}"), (Method::POST, "/producer/batch", "[1]")][..]),
+        (Kind::Consumer, &[(Method::GET, "/consumer/messages", "")]),
+        (Kind::Payments, &[(Method::POST, "/payments", PAYMENT), (Method::GET, "/payments/some-id", "")]),
     ] {
-        let answer = service.http.post(&url, &[("tenantID", tenant)], "{}").await;
-        assert_eq!(answer.status, 400, "{tenant}: {}", answer.text());
-        assert_honest(&answer);
+        let aws = Aws::start();
+        aws.provision("pool-1");
+        let service = Launch::new(kind, &aws, "pool-1").set("RECORD_READS", "on").start().await;
+        // Draining goes on by itself, and asks for what is in the queue.
+        let calls = || {
+            let own = [Op::ReceiveMessage, Op::GetQueueAttributes];
+            aws.all_calls().iter().filter(|call| !own.contains(&call.op)).count()
+        };
+        let before = calls();
+        for (method, path, body) in requests {
+            for tenant in ids_that_are_none() {
+                let headers = [("tenantID", &*tenant), ("content-type", "application/json"), ("idempotency-key", "k")];
+                let url = format!("{}{path}", service.url);
+                let answer = service.http.send(method.clone(), &url, &headers, *body).await;
+                assert_eq!(answer.status, 400, "{method} {path} of {tenant:?}: {}", answer.text());
+                assert_honest(&answer);
+            }
+        }
+        assert_eq!(calls(), before, "{kind:?}");
     }
-    assert_eq!(aws.count_service(AwsService::Ssm), reads);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,10 @@
-//! A signal while a service is still starting.
+//! Starts that go wrong: a signal before a service is ready, and an environment that is none.
 
 use std::time::Duration;
 
 use tests::matrix::each;
 use tests::scripted::{Aws, Fault, Op};
-use tests::service::Kind;
+use tests::service::{Kind, Launch};
 
 use super::{TokenFile, with_web_identity};
 
@@ -30,4 +30,34 @@ async fn a_signal_while_the_parameters_are_slow_to_come_ends_each_service_prompt
         assert_eq!(aws.count(Op::ReceiveMessage), 0);
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_environment_with_white_space_around_it_is_refused_with_one_line_before_any_call() {
+    for kind in [Kind::Producer, Kind::Consumer, Kind::Payments] {
+        for (environment, shown) in [
+            ("acme ", r#""acme ""#),
+            (" acme", r#"" acme""#),
+            ("acme\n", r#""acme\n""#),
+            ("acme\r\n", r#""acme\r\n""#),
+            ("pool-1 ", r#""pool-1 ""#),
+            ("pool-1\n", r#""pool-1\n""#),
+            (" ", r#"" ""#),
+        ] {
+            let aws = Aws::start();
+            aws.provision("acme");
+            aws.provision("pool-1");
+            let mut command = Launch::new(kind, &aws, environment).command();
+            let ended = tokio::time::timeout(Duration::from_secs(30), command.kill_on_drop(true).output()).await;
+            let ended = ended.expect("it ends by itself").expect("it starts");
+            let said = String::from_utf8(ended.stderr).expect("text");
+            let line = format!(
+                "{}: ENVIRONMENT: invalid value {shown}: neither a pool (pool-1 to pool-9999) nor a tenant id: a tenant id \
+                 matches ^[a-z]([a-z0-9-]*[a-z0-9])?$ without two hyphens in a row\n",
+                kind.name()
+            );
+            assert_eq!((ended.status.code(), said), (Some(2), line), "{environment:?}");
+            assert!(ended.stdout.is_empty() && aws.all_calls().is_empty(), "{environment:?}");
+        }
+    }
 }

@@ -7,6 +7,12 @@ use tests::scripted::{Aws, Fault, Op};
 
 use super::{REQUEST_TIMEOUT, message_id, message_ids, producer};
 
+/// What an event is told that was not taken because of `fault`.
+fn status_of_refusal(fault: &Fault) -> u16 {
+    // SQS says that the entry is wrong, or something in between that even one message alone is too large.
+    if matches!(fault, Fault::FailEntries { sender_fault: true, .. } | Fault::Page(413)) { 422 } else { 503 }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_fault_of_a_send_is_tried_again_or_told_and_a_200_means_the_queue_has_it() {
     each(Fault::each_of(Op::SendMessageBatch), |fault| async move {
@@ -49,9 +55,7 @@ async fn a_send_that_fails_for_as_long_as_it_likes_is_told_in_time_and_recovers_
             assert_eq!(message_ids(&aws), [message_id(&answer.json())], "a 200 for what is not in the queue");
         } else {
             assert_honest(&answer);
-            // SQS says that the entry is wrong, or something in between that even one message alone is too large.
-            let refused = matches!(&fault, Fault::FailEntries { sender_fault: true, .. } | Fault::Page(413));
-            assert_eq!(answer.status.as_u16(), if refused { 422 } else { 503 }, "{}", answer.text());
+            assert_eq!(answer.status, status_of_refusal(&fault), "{}", answer.text());
         }
         let calls = aws.count(Op::SendMessageBatch);
         assert!(calls <= 40, "{calls} calls for one request of 2 s");
@@ -133,7 +137,10 @@ async fn a_batch_has_a_result_for_each_event_whatever_happens_to_the_sends() {
                     let found = stored.iter().find(|message| message.attributes["message_id"] == id);
                     assert_eq!(found.map(|message| message.body.as_str()), Some(events[n].as_str()), "result {n}");
                 }
-                None => assert!(!fault.passes_when_tried_again(), "event {n}: {result}"),
+                None => {
+                    assert!(!fault.passes_when_tried_again(), "event {n}: {result}");
+                    assert_eq!(result["error"]["status"], status_of_refusal(&fault), "event {n}: {result}");
+                }
             }
         }
     })

@@ -5,6 +5,7 @@ mod rolling;
 mod shedding;
 mod slow;
 mod soak;
+mod stopping;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -60,34 +60,3 @@ async fn a_rolling_update_under_load_fails_no_request_and_doubles_no_row() {
     assert_eq!(stored(&aws), taken, "the records are what clients were told, no more and no less");
     assert!(aws.queue(DEAD).is_empty());
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn at_the_signal_a_producer_is_unready_at_once_serves_on_for_the_drain_delay_and_then_refuses() {
-    let aws = acme();
-    for signal in ["TERM", "INT"] {
-        let mut service = launch(Kind::Producer, &aws).set("DRAIN_DELAY", "2s").start().await;
-        let probe = format!("{}/producer/readiness-probe", service.url);
-        service.process.signal(signal).await;
-        service.process.line("that it stops", |line| line.contains("\"stopping\"")).await;
-        let stopping = std::time::Instant::now();
-        let mut served = 0;
-        // Each over a connection of its own, as from a client that has none yet.
-        while stopping.elapsed() < Duration::from_millis(1_500) {
-            let http = tests::http::Http::new();
-            assert_eq!(http.get(&probe, &[]).await.status, 503);
-            assert_eq!(http.get(&format!("{}/readyz", service.admin), &[]).await.status, 503);
-            assert_eq!(http.get(&format!("{}/livez", service.admin), &[]).await.status, 200);
-            let url = format!("{}/producer", service.url);
-            let answer = http.post(&url, &[("tenantID", "acme")], "{}").await;
-            assert_eq!((answer.status.as_u16(), answer.header("connection")), (200, "close"));
-            served += 1;
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        assert!(served >= 3, "{served}");
-        let (code, took) = service.process.ended().await;
-        assert_eq!(code, Some(0), "{}", service.process.story());
-        assert!(took < Duration::from_secs(3), "{took:?}");
-        let gone = tests::http::Http::new().try_send(hyper::Method::GET, &probe, &[], "").await;
-        assert!(gone.is_err());
-    }
-}

@@ -14,6 +14,9 @@ use super::{QUEUE, acme, launch};
 
 const MIB: usize = 1_048_576;
 
+/// How long a request of the first test holds its place, at least.
+const HELD: Duration = Duration::from_secs(2);
+
 /// So many requests at once, each over a connection of its own.
 async fn at_once(service: &Service, count: usize, body: &str) -> Vec<Answer> {
     let mut running = JoinSet::new();
@@ -46,12 +49,15 @@ async fn requests_beyond_capacity_are_told_at_once_and_those_within_it_meet_thei
     let service = launch(Kind::Producer, &aws).set("MAX_REQUESTS", "20").set("REQUEST_TIMEOUT", "6s").start().await;
     let mut memory = 0;
     for round in 0..5 {
-        let slow = aws.on(Op::SendMessageBatch).fail(Fault::Late(Duration::from_secs(2)));
-        let before = aws.queue(QUEUE).len();
+        let slow = aws.on(Op::SendMessageBatch).fail(Fault::Late(HELD));
+        let (before, start) = (aws.queue(QUEUE).len(), Instant::now());
         let answers = at_once(&service, 200, "{\"n\":1}").await;
+        // On a busy machine the last ones ask when the first have their answers; so often each place may have been taken.
+        let turns = usize::try_from(start.elapsed().as_secs() / HELD.as_secs()).expect("a few");
         slow.lift();
         let (taken, away) = (taken(&answers), assert_turned_away_at_once(&answers));
-        assert_eq!((taken >= 20, taken + away), (true, 200), "{taken} were let in");
+        assert!((20..=20 * turns).contains(&taken), "{taken} were let in, in {turns} turns of 20");
+        assert!(away >= 100 && taken + away == 200, "{taken} were let in and {away} turned away");
         answers.iter().for_each(|answer| assert_in_time(answer, Duration::from_secs(6)));
         assert_eq!(aws.queue(QUEUE).len() - before, taken, "what was turned away is not in the queue");
         assert_eq!(service.event("acme", "{}").await.status, 200, "and the next one is served");
@@ -116,7 +122,7 @@ async fn connections_beyond_capacity_are_told_at_once_and_cost_nothing() {
 async fn an_sqs_that_does_not_answer_fills_a_bounded_lane_and_memory_stays_flat() {
     let aws = acme();
     let service = launch(Kind::Producer, &aws)
-        .set("REQUEST_TIMEOUT", "3s")
+        .set("REQUEST_TIMEOUT", "5s")
         .set("MAX_BODY_BYTES", "1048576")
         .set("MAX_BUFFERED_BYTES", "10485760")
         .start()
@@ -125,15 +131,15 @@ async fn an_sqs_that_does_not_answer_fills_a_bounded_lane_and_memory_stays_flat(
     let rule = aws.on(Op::SendMessageBatch).fail(Fault::Stall);
     let mut after_first = 0;
     for round in 0..3 {
-        // 24 MB of bodies where 10 MiB fit.
+        // 24 MB of bodies where 10 MiB fit, about 170 of them; and a lane has 4 MiB, about 70 of their messages.
         let answers = at_once(&service, 400, &body).await;
         assert_eq!(taken(&answers), 0);
-        let at_once = answers.iter().filter(|answer| answer.took < Duration::from_secs(2)).count();
+        let at_once = answers.iter().filter(|answer| answer.took < Duration::from_secs(4)).count();
         for answer in &answers {
             assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"), "{}", answer.text());
-            assert_in_time(answer, Duration::from_secs(3));
+            assert_in_time(answer, Duration::from_secs(5));
         }
-        assert!(at_once >= 100, "{at_once} of 400 were told at once, the others waited");
+        assert!(at_once >= 300, "{at_once} of 400 were told at once, the others waited");
         if round == 0 {
             after_first = service.process.usage().resident;
         }
