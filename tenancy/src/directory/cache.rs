@@ -202,7 +202,7 @@ impl<T: Resource> Cache<T> {
         known.insert(of.clone(), Arc::new(Entry { value, keeps_until, fresh_until, refreshing, gone }));
     }
 
-    fn learn_absent(&self, of: &Environment, error: LookupError) {
+    pub(super) fn learn_absent(&self, of: &Environment, error: LookupError) {
         let mut absent = lock(&self.0.absent);
         let now = Instant::now();
         if absent.len() >= MOST_ABSENT {

@@ -28,19 +28,16 @@ async fn new_ids_that_keep_coming_cost_two_calls_a_second_after_a_burst_of_four(
 async fn ids_that_do_not_exist_are_remembered_up_to_a_bound_and_forgotten_for_new_ones() {
     let ssm = Ssm::default();
     let directory = ssm.directory(TTL);
-    let (mut asked, mut most) = (0, 0);
-    while asked < MOST_ABSENT + 500 {
-        let ids: Vec<_> = (asked..asked + 10).map(|n| env(&format!("stranger-{n}"))).collect();
-        let all = futures_util::future::join_all(ids.iter().map(|id| directory.queue(id))).await;
-        assert!(all.iter().all(|outcome| *outcome == Err(LookupError::NotFound)), "{all:?}");
-        asked += 10;
-        most = most.max(directory.queues.absent());
+    for n in 0..MOST_ABSENT + 500 {
+        directory.queues.learn_absent(&env(&format!("stranger-{n}")), LookupError::NotFound);
+        assert!(directory.queues.absent() <= MOST_ABSENT, "{} are remembered", directory.queues.absent());
     }
-    assert_eq!(most, MOST_ABSENT);
-    let left = directory.queues.absent();
-    assert!(left <= 700, "{left} are remembered, although all but the last ones are long past their time");
-    // The newest is one of those that are.
-    let calls = ssm.calls().len();
-    assert_eq!(directory.queue(&env(&format!("stranger-{}", asked - 1))).await, Err(LookupError::NotFound));
-    assert_eq!(ssm.calls().len(), calls);
+    assert_eq!(directory.queue(&env("stranger-0")).await, Err(LookupError::NotFound));
+    assert_eq!((directory.queues.absent(), ssm.calls().len()), (MOST_ABSENT, 0));
+    // Past their time they make room.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(directory.queue(&env("newcomer")).await, Err(LookupError::NotFound));
+    assert_eq!((directory.queues.absent(), ssm.calls().len()), (1, 1));
+    assert_eq!(directory.queue(&env("newcomer")).await, Err(LookupError::NotFound));
+    assert_eq!(ssm.calls().len(), 1);
 }

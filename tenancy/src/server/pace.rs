@@ -198,7 +198,14 @@ impl AsyncWrite for Paced {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_flush(cx)
+        let this = self.get_mut();
+        let outcome = Pin::new(&mut this.socket).poll_flush(cx);
+        this.look();
+        if outcome.is_ready() && this.phase == Phase::Idle {
+            // Whoever has read all there is does not read again before something wakes it: the end of idling has to.
+            let _ = this.clock.as_mut().poll(cx);
+        }
+        outcome
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

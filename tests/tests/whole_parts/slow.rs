@@ -32,22 +32,22 @@ async fn five_hundred_slow_heads_are_cut_off_at_ten_seconds_and_a_request_beside
         slow.spawn(async move {
             let start = Instant::now();
             let (read, mut write) = TcpStream::connect(address).await.expect("a connection").into_split();
-            // Some say nothing at all; the others have something to say every second, until the other side has had enough.
-            let dripping = (n % 5 > 0).then(|| {
-                tokio::spawn(async move {
-                    for byte in b"POST /producer HTTP/1.1\r\nx: ".iter().chain(std::iter::repeat(&b'y')) {
-                        if write.write_all(&[*byte]).await.is_err() {
-                            return;
-                        }
-                        tokio::time::sleep(Duration::from_secs(1)).await;
+            let dripping = tokio::spawn(async move {
+                // Some say nothing at all; the others have something to say every second, until the other side has had enough.
+                let says = if n % 5 > 0 { usize::MAX } else { 0 };
+                let bytes = b"POST /producer HTTP/1.1\r\nx: ".iter().chain(std::iter::repeat(&b'y'));
+                for byte in bytes.take(says) {
+                    if write.write_all(&[*byte]).await.is_err() {
+                        break;
                     }
-                })
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+                // Their half stays open.
+                std::future::pending::<()>().await;
             });
             let (told, _) = until_the_end(read).await;
             let took = start.elapsed();
-            if let Some(dripping) = dripping {
-                dripping.abort();
-            }
+            dripping.abort();
             (told, took)
         });
     }
