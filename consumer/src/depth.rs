@@ -7,14 +7,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_sqs::error::DisplayErrorContext;
 use aws_sdk_sqs::types::QueueAttributeName::{
     self, ApproximateNumberOfMessages, ApproximateNumberOfMessagesDelayed, ApproximateNumberOfMessagesNotVisible,
     RedrivePolicy,
 };
 use metrics::gauge;
 use tenancy::arn::QueueArn;
-use tenancy::aws::{Clients, Fault, fault_of};
+use tenancy::aws::{Clients, Fault, describe, fault_of};
 use tenancy::directory::Directory;
 use tenancy::server::Stop;
 use tenancy::tenant::Environment;
@@ -109,7 +108,7 @@ impl Depth {
     ) -> Result<std::collections::HashMap<QueueAttributeName, String>, (Fault, String)> {
         let url = queue.url(self.endpoint.as_deref());
         let answer = self.sqs.get_queue_attributes().queue_url(url).set_attribute_names(Some(names)).send().await;
-        let answer = answer.map_err(|error| (fault_of(&error), DisplayErrorContext(&error).to_string()))?;
+        let answer = answer.map_err(|error| (fault_of(&error), describe(&error)))?;
         Ok(answer.attributes.unwrap_or_default())
     }
 }

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use jiff::{SignedDuration, Timestamp};
 use tenancy::arn::TableArn;
-use tenancy::aws::{Fault, fault_of};
+use tenancy::aws::{Fault, describe, fault_of};
 use tenancy::directory::Directory;
 use tenancy::message::id::CLAIM_PREFIX;
 use tenancy::problem::Problem;
@@ -250,7 +250,7 @@ impl Failure {
     where
         E: std::error::Error + ProvideErrorMetadata + 'static,
     {
-        Self { fault: fault_of(error), cause: DisplayErrorContext(error).to_string() }
+        Self { fault: fault_of(error), cause: describe(error) }
     }
 
     /// Logs and counts the failure, and says what the client is told: when to come back.

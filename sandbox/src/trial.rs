@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use aws_smithy_types::error::display::DisplayErrorContext;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::Deserialize;
+use tenancy::aws::describe;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
@@ -95,6 +95,6 @@ async fn is_recorded(plane: &Plane, table: &str, tenant: &Tenant, message_id: &s
     let get = get.key("message_id", AttributeValue::S(message_id.to_owned()));
     match get.send().await {
         Ok(answer) => Ok(answer.item.is_some()),
-        Err(error) => Err(format!("reading table {table}: {}", DisplayErrorContext(&error))),
+        Err(error) => Err(format!("reading table {table}: {}", describe(&error))),
     }
 }

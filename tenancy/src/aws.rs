@@ -24,10 +24,14 @@ use crate::port;
 
 pub(crate) mod count;
 mod credentials;
+mod describe;
 mod errors;
 mod rejections;
+#[cfg(test)]
+mod secrets_tests;
 
 pub use credentials::{CredentialSource, Refreshing};
+pub use describe::{MOST_CHARACTERS, causes, cut, describe};
 pub use errors::{Fault, fault_of};
 use rejections::Rejections;
 

@@ -26,12 +26,26 @@ const SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 /// Bounds of histograms of batch sizes: a send or delete has at most 10 entries, a write 25.
 const ENTRIES: [f64; 8] = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 20.0, 25.0];
 
+/// Modules of the AWS SDK that log answers as they came, the keys of a session among them, and that are not heard unless `RUST_LOG`
+/// names their crate. What they say, we say ourselves, without what is secret.
+const INDISCREET: [&str; 2] = ["aws_config", "aws_smithy_runtime_api"];
+
 /// Checks the directives of `RUST_LOG`.
 ///
 /// # Errors
 /// What the filter says is wrong with them.
 pub fn check_filter(directives: &str) -> Result<(), String> {
-    EnvFilter::try_new(directives).map(drop).map_err(|error| format!("invalid value {directives:?}: {error}"))
+    filter(directives).map(drop).map_err(|error| format!("invalid value {directives:?}: {error}"))
+}
+
+/// What is logged under these directives.
+pub(crate) fn filter(directives: &str) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
+    let unnamed = INDISCREET.iter().filter(|module| !directives.contains(**module));
+    let quiet: Vec<String> = unnamed.map(|module| format!("{module}=off")).collect();
+    let directives = if directives.trim().is_empty() { "error" } else { directives };
+    // By itself first, so that a complaint is about what was written.
+    EnvFilter::try_new(directives)?;
+    EnvFilter::try_new(format!("{directives},{}", quiet.join(",")))
 }
 
 /// Starts logging to standard output and recording metrics. Called once, by `main`.
@@ -39,7 +53,7 @@ pub fn check_filter(directives: &str) -> Result<(), String> {
 /// # Errors
 /// A text for the operator, when the process has a logger or recorder already.
 pub fn install(common: &Common) -> Result<(), String> {
-    let filter = EnvFilter::try_new(&common.rust_log).map_err(|error| error.to_string())?;
+    let filter = filter(&common.rust_log).map_err(|error| error.to_string())?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter);
     let installed = match common.log_format {
         LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init(),
@@ -56,7 +70,8 @@ pub fn install(common: &Common) -> Result<(), String> {
 
 /// Lets a command that runs once say on standard error what its calls complain about. `RUST_LOG` chooses, warnings if it is unset.
 pub fn warn_on_stderr() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let chosen = std::env::var(EnvFilter::DEFAULT_ENV).ok().and_then(|directives| filter(&directives).ok());
+    let filter = chosen.or_else(|| filter("warn").ok()).unwrap_or_default();
     // A second subscriber in one process: the first one serves.
     let _ = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).try_init();
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use aws_sdk_sqs::config::http::HttpResponse;
-use aws_sdk_sqs::error::{BuildError, DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_sqs::error::{BuildError, ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::{
     BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, Message,
 };
 use jiff::Timestamp;
 use tenancy::arn::{QueueArn, TableArn};
-use tenancy::aws::{Clients, Fault, fault_of};
+use tenancy::aws::{Clients, Fault, describe, fault_of};
 use tenancy::directory::{Directory, LookupError};
 use tenancy::message::received::{ATTRIBUTES, SYSTEM_ATTRIBUTES};
 use tenancy::message::{MESSAGE_ID, TENANT_ID};
@@ -20,9 +20,6 @@ use tenancy::tenant::Environment;
 
 use crate::drain::seam::{Ask, Aws, FailedEntry, Failure};
 use crate::record::{Record, Stamps};
-
-/// The longest that log lines quote an error of the SDK.
-const QUOTED: usize = 500;
 
 /// The SDK's clients, and where the calls go.
 #[derive(Debug)]
@@ -181,17 +178,13 @@ pub(crate) fn failure<E>(error: &SdkError<E, HttpResponse>) -> Failure
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,
 {
-    let mut text = DisplayErrorContext(error).to_string();
-    if let Some((end, _)) = text.char_indices().nth(QUOTED) {
-        text.truncate(end);
-    }
     let timed_out = match error {
         SdkError::TimeoutError(_) => true,
         SdkError::DispatchFailure(dispatch) => dispatch.is_timeout(),
         _ => false,
     };
     let code = error.as_service_error().and_then(ProvideErrorMetadata::code).map(short_code);
-    Failure { fault: fault_of(error), code, text, timed_out }
+    Failure { fault: fault_of(error), code, text: describe(error), timed_out }
 }
 
 /// The code without the namespace that some answers put before it.

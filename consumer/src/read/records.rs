@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use tenancy::aws::{Fault, fault_of};
+use tenancy::aws::{Fault, describe, fault_of};
 use tenancy::directory::Directory;
 use tenancy::message::id::CLAIM_PREFIX;
 use tenancy::message::{MESSAGE_ID, TENANT_ID};
@@ -138,7 +138,7 @@ impl Queries for Table {
             .await;
         let answer = answer.map_err(|error| {
             let fault = fault_of(&error);
-            events::read_failed(fault, &aws_sdk_dynamodb::error::DisplayErrorContext(&error));
+            events::read_failed(fault, &describe(&error));
             if fault == Fault::Gone {
                 self.directory.table_is_gone(&self.environment, &table);
             }

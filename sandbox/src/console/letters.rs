@@ -6,13 +6,13 @@
 
 use std::time::Duration;
 
-use aws_smithy_types::error::display::DisplayErrorContext;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tenancy::aws::describe;
 use tokio::time::Instant;
 
 use super::stages::{self, Gone, Stages};
@@ -97,8 +97,7 @@ pub(super) async fn post_unstorable(
     }
     let url = format!("{}/{ACCOUNT}/{}", console.0.aws, resources.queue());
     let sent = console.0.clients.sqs.send_message().queue_url(url).message_body(UNSTORABLE).send().await;
-    let sent =
-        sent.map_err(|error| (StatusCode::BAD_GATEWAY, format!("sending: {}", DisplayErrorContext(&error)).into()))?;
+    let sent = sent.map_err(|error| (StatusCode::BAD_GATEWAY, format!("sending: {}", describe(&error)).into()))?;
     Ok(followed(console, resources, sent.message_id.unwrap_or_default(), place))
 }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use aws_smithy_types::error::display::DisplayErrorContext;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tenancy::aws::describe;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::stages::{self, Gone, Stages};
@@ -97,7 +97,7 @@ async fn record(console: &Console, table: &str, tenant: &Tenant, message_id: &st
     let get = console.0.clients.dynamodb.get_item().table_name(table).consistent_read(true);
     let get = get.key("tenant_id", AttributeValue::S(tenant.id.to_string()));
     let get = get.key("message_id", AttributeValue::S(message_id.to_owned()));
-    let answer = get.send().await.map_err(|error| format!("reading table {table}: {}", DisplayErrorContext(&error)))?;
+    let answer = get.send().await.map_err(|error| format!("reading table {table}: {}", describe(&error)))?;
     let item = answer.item.ok_or_else(|| format!("table {table} has no such record"))?;
     let shown = item.into_iter().map(|(name, value)| {
         let text = match value {

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::{AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType};
 use aws_sdk_sqs::types::QueueAttributeName;
 use aws_sdk_ssm::types::ParameterType;
-use aws_smithy_types::error::display::DisplayErrorContext;
-use tenancy::aws::Clients;
+use tenancy::aws::{Clients, causes};
 use thiserror::Error;
 
 use super::layout::{Layout, Resources};
@@ -26,8 +25,8 @@ pub struct ProvisionError {
     reason: String,
 }
 
-fn failed<E: std::error::Error>(what: String) -> impl FnOnce(E) -> ProvisionError {
-    move |error| ProvisionError { what, reason: DisplayErrorContext(&error).to_string() }
+fn failed<E: std::error::Error + 'static>(what: String) -> impl FnOnce(E) -> ProvisionError {
+    move |error| ProvisionError { what, reason: causes(&error) }
 }
 
 /// Makes everything; what is there already (tables from an earlier run) stays as it is.

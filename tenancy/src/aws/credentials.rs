@@ -18,7 +18,6 @@ use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{self, ProvideCredentials, SharedCredentialsProvider, future};
 use aws_smithy_async::rt::sleep::TokioSleep;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
-use aws_smithy_types::error::display::DisplayErrorContext;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::region::Region;
 use tokio::sync::watch;
@@ -257,7 +256,7 @@ impl Refreshing {
                 state.pause = Some((Instant::now() + pause, error.clone()));
                 tracing::error!(
                     source = %self.0.name,
-                    error = %DisplayErrorContext(error.as_ref()),
+                    error = super::causes(error.as_ref()),
                     "credentials could not be had; calls to AWS fail when the last ones expire"
                 );
             }

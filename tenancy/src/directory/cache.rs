@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::arn::ArnError;
+use crate::aws::cut;
 use crate::tenant::Environment;
 
 use super::fetch::{Fetcher, Urgency};
@@ -185,7 +186,8 @@ impl<T: Resource> Cache<T> {
         match parse(&value, &self.0.region) {
             Ok(resource) => Ok(Arc::new(resource)),
             Err(error) => {
-                tracing::error!(parameter = name, value, %error, "the parameter's value cannot be used");
+                let (value, error) = (cut(&value, 100), cut(&error.to_string(), 200));
+                tracing::error!(parameter = name, value, error, "the parameter's value cannot be used");
                 Err(LookupError::Invalid)
             }
         }

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_ssm::error::ProvideErrorMetadata as _;
-use aws_smithy_types::error::display::DisplayErrorContext;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::LookupError;
+use crate::aws::describe;
 
 /// Names in one `GetParameters` call, by its documentation.
 const NAMES_PER_CALL: usize = 10;
@@ -182,7 +182,7 @@ impl Fetcher {
             // The role as it is; credentials that have run out say nothing about it.
             Err(error) if error.code().is_some_and(is_access_denied) => {
                 let values = self.read_one_by_one(&names).await.inspect_err(|()| {
-                    tracing::error!(error = %DisplayErrorContext(&error), ?names, "SSM refused to read parameters");
+                    tracing::error!(error = describe(&error), ?names, "SSM refused to read parameters");
                 })?;
                 if !self.0.one_by_one.swap(true, Ordering::Relaxed) {
                     tracing::warn!("the role may not call ssm:GetParameters; parameters are read one by one");
@@ -190,7 +190,7 @@ impl Fetcher {
                 Ok(values)
             }
             Err(error) => {
-                tracing::warn!(error = %DisplayErrorContext(&error), ?names, "parameters could not be read");
+                tracing::warn!(error = describe(&error), ?names, "parameters could not be read");
                 Err(())
             }
         }
@@ -210,7 +210,7 @@ impl Fetcher {
                 }
                 Err(error) if error.as_service_error().is_some_and(|error| error.is_parameter_not_found()) => {}
                 Err(error) => {
-                    tracing::warn!(error = %DisplayErrorContext(&error), name, "a parameter could not be read");
+                    tracing::warn!(error = describe(&error), name, "a parameter could not be read");
                     return Err(());
                 }
             }

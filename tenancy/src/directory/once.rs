@@ -1,13 +1,12 @@
 //! Reading one parameter now: for commands that run once and tell a person what went wrong.
 
-use aws_smithy_types::error::display::DisplayErrorContext;
 use aws_types::region::Region;
 use thiserror::Error;
 
 use super::cache::{Resource, parse};
 use super::{ValueError, parameter_name};
 use crate::arn::{QueueArn, TableArn};
-use crate::aws::{Fault, fault_of};
+use crate::aws::{Fault, cut, describe, fault_of};
 use crate::tenant::Environment;
 
 /// Why a parameter gave nothing that can be used.
@@ -66,7 +65,7 @@ async fn read<T: Resource>(
     let answer = match ssm.get_parameters().names(&parameter).send().await {
         Ok(answer) => answer,
         Err(error) => {
-            let text = DisplayErrorContext(&error).to_string();
+            let text = describe(&error);
             return Err(ReadError::Call { fault: fault_of(&error), parameter, text });
         }
     };
@@ -79,8 +78,9 @@ async fn read<T: Resource>(
     };
     match parse(&value, region) {
         Ok(resource) => Ok(Some(resource)),
-        Err(error @ (ValueError::Arn(_) | ValueError::Region { .. })) => {
-            Err(ReadError::Value { parameter, reason: format!("{error} ({value:?})") })
-        }
+        Err(error @ (ValueError::Arn(_) | ValueError::Region { .. })) => Err(ReadError::Value {
+            parameter,
+            reason: format!("{} ({:?})", cut(&error.to_string(), 100), cut(&value, 100)),
+        }),
     }
 }
