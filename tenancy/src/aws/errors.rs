@@ -17,9 +17,44 @@ pub enum Fault {
     Denied,
     /// No credentials could be had, or those in use have run out: as `Denied`, though it often passes by itself.
     NoCredentials,
-    /// AWS says that the request is wrong. Trying the same again does not help.
+    /// AWS says, in words that are known to mean it, that the request is wrong. Trying the same again does not help.
     Refused,
 }
+
+/// Codes by which SQS and DynamoDB blame what they were sent. Whoever posted it is told so and throws it away: what is not
+/// known to mean that, such as a code that something in between made up, is tried again instead.
+const BLAME: [&str; 28] = [
+    // Of SQS.
+    "InvalidMessageContents",
+    "InvalidParameterValue",
+    "InvalidParameterValueException",
+    "InvalidParameterCombination",
+    "InvalidParameter",
+    "MissingParameter",
+    "InvalidAttributeName",
+    "InvalidAttributeValue",
+    "BatchRequestTooLong",
+    "MessageTooLong",
+    "RequestTooLarge",
+    "RequestEntityTooLarge",
+    "RequestEntityTooLargeException",
+    "EmptyBatchRequest",
+    "TooManyEntriesInBatchRequest",
+    "BatchEntryIdsNotDistinct",
+    "InvalidBatchEntryId",
+    "InvalidIdFormat",
+    "ReceiptHandleIsInvalid",
+    "MessageNotInflight",
+    "UnsupportedMediaType",
+    // Of DynamoDB.
+    "ValidationException",
+    "ValidationError",
+    "SerializationException",
+    "ItemCollectionSizeLimitExceededException",
+    "ItemCollectionSizeLimitExceeded",
+    "ConditionalCheckFailedException",
+    "InvalidInput",
+];
 
 impl Fault {
     /// The fault as a metric label.
@@ -35,12 +70,11 @@ impl Fault {
         }
     }
 
-    /// The fault that an error code of SQS, DynamoDB, SSM or a batch entry stands for.
+    /// The fault that an error code of SQS, DynamoDB, SSM or a batch entry stands for; `None` for one that blames the request,
+    /// and for one that is not known.
     #[must_use]
     pub fn of_code(code: &str) -> Option<Self> {
-        // Codes arrive with or without a namespace before `#` and with or without SQS's older prefix.
-        let code = code.rsplit('#').next().unwrap_or(code);
-        let code = code.strip_prefix("AWS.SimpleQueueService.").unwrap_or(code);
+        let code = bare(code);
         if let Some(of_key) = code.strip_prefix("KMS.").or_else(|| code.strip_prefix("Kms")) {
             // The queue's key. That it is disabled or gone is nothing a message could be blamed for.
             let busy = matches!(of_key, "ThrottlingException" | "Throttled");
@@ -79,7 +113,8 @@ impl Fault {
             | "InvalidAddress"
             | "QueueDeletedRecently"
             | "ResourceNotFoundException"
-            | "TableNotFoundException" => Self::Gone,
+            | "TableNotFoundException"
+            | "ParameterNotFound" => Self::Gone,
             // The next session is on its way.
             "ExpiredToken" | "ExpiredTokenException" => Self::NoCredentials,
             "AccessDenied"
@@ -100,6 +135,12 @@ impl Fault {
             _ => return None,
         })
     }
+}
+
+/// A code without the namespace before `#` and without SQS's older prefix, which some answers have.
+fn bare(code: &str) -> &str {
+    let code = code.rsplit('#').next().unwrap_or(code);
+    code.strip_prefix("AWS.SimpleQueueService.").unwrap_or(code)
 }
 
 /// What `error` means.
@@ -130,9 +171,10 @@ pub(super) fn of_answer(status: u16, code: Option<&str>) -> Fault {
     match (status, code) {
         (429, _) => Fault::Throttled,
         (401 | 403, Some(_)) => Fault::Denied,
-        (413, _) | (400..500, Some(_)) if status != 408 => Fault::Refused,
-        // 5xx; a redirection; a success that cannot be read; a page that somebody in between wrote. None of them says
-        // anything about the request, and what became of it is not known.
+        (413, _) => Fault::Refused,
+        (400..500, Some(code)) if BLAME.contains(&bare(code)) => Fault::Refused,
+        // 5xx; a redirection; a success that cannot be read; a page or a code that somebody in between wrote. None of them
+        // says anything about the request, and what became of it is not known.
         _ => Fault::Transient,
     }
 }
@@ -153,6 +195,12 @@ mod tests {
             (404, None, Fault::Transient),
             (407, None, Fault::Transient),
             (408, Some("Unheard"), Fault::Transient),
+            (400, Some("AWS.SimpleQueueService.BatchRequestTooLong"), Fault::Refused),
+            (400, Some("com.amazonaws.dynamodb.v20120810#ItemCollectionSizeLimitExceededException"), Fault::Refused),
+            (404, Some("NotFound"), Fault::Transient),
+            (404, Some("UnknownOperationException"), Fault::Transient),
+            (400, Some("RequestCanceled"), Fault::Transient),
+            (400, Some("UnheardOfException"), Fault::Transient),
             (403, Some("UnheardOfException"), Fault::Denied),
             (429, None, Fault::Throttled),
             (200, None, Fault::Transient),

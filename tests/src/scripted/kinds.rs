@@ -6,7 +6,7 @@ use super::fault::{Cut, Fault, Which};
 use super::op::{Op, Service};
 
 /// Codes that AWS answers with now and then, by service: status, code, and whether the same call may be good a moment later.
-const SPOKEN: [(Service, u16, &str, bool); 27] = [
+const SPOKEN: [(Service, u16, &str, bool); 29] = [
     (Service::Sqs, 400, "RequestExpired", true),
     (Service::Sqs, 403, "SignatureDoesNotMatch", false),
     (Service::Sqs, 400, "OverLimit", true),
@@ -16,6 +16,8 @@ const SPOKEN: [(Service, u16, &str, bool); 27] = [
     (Service::Sqs, 404, "AWS.SimpleQueueService.InvalidAddress", false),
     (Service::Sqs, 403, "InvalidClientTokenId", false),
     (Service::Sqs, 400, "UnsupportedOperation", false),
+    (Service::Sqs, 404, "UnknownOperationException", true),
+    (Service::Sqs, 400, "RequestCanceled", true),
     (Service::DynamoDb, 400, "RequestLimitExceeded", true),
     (Service::DynamoDb, 400, "InvalidSignatureException", false),
     (Service::DynamoDb, 400, "UnrecognizedClientException", false),
@@ -26,7 +28,7 @@ const SPOKEN: [(Service, u16, &str, bool); 27] = [
     (Service::DynamoDb, 400, "ValidationException", false),
     (Service::DynamoDb, 400, "ItemCollectionSizeLimitExceededException", false),
     (Service::DynamoDb, 403, "UnheardOfException", false),
-    (Service::DynamoDb, 400, "UnheardOfException", false),
+    (Service::DynamoDb, 400, "UnheardOfException", true),
     (Service::Ssm, 400, "InvalidSignatureException", false),
     (Service::Ssm, 400, "TooManyUpdates", false),
     (Service::Ssm, 403, "UnheardOfException", false),
