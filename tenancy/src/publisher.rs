@@ -185,8 +185,9 @@ impl Publisher {
         let (tell, told) = oneshot::channel();
         let registered_at = route.registered_at.clone();
         let pooled = route.pooled && self.0.limits.fair_queues;
+        let (alone, moved, failures) = (false, false, 0);
         let pending =
-            Pending { message, size, registered_at, pooled, deadline, tell, room, span, alone: false, moved: false };
+            Pending { message, size, registered_at, pooled, deadline, tell, room, span, alone, moved, failures };
         lane.push(pending);
         told
     }

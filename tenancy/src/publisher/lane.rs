@@ -55,6 +55,8 @@ pub(super) struct Pending {
     pub(super) alone: bool,
     /// It was sent to a queue that is gone before.
     pub(super) moved: bool,
+    /// So often SQS answered a call and did not take this message.
+    pub(super) failures: u32,
 }
 
 impl Pending {
@@ -207,7 +209,7 @@ impl Lane {
         MOST_MESSAGES - self.places.available_permits().min(MOST_MESSAGES)
     }
 
-    /// A call was answered and nothing of it has to be sent again.
+    /// A call was answered, and what of it has to be sent again is no trouble of the lane.
     pub(super) fn answered(&self, took: Duration) {
         let mut state = self.lock();
         state.failures = 0;
@@ -220,8 +222,7 @@ impl Lane {
         let mut state = self.lock();
         state.failures = state.failures.saturating_add(1);
         if slow_down || state.failures > 1 {
-            let longest = PAUSES.0.saturating_mul(1 << state.failures.min(10)).min(PAUSES.1);
-            let until = Instant::now() + longest.mul_f64(fastrand::f64());
+            let until = Instant::now() + pause_after(state.failures);
             state.paused_until = Some(state.paused_until.map_or(until, |earlier| earlier.max(until)));
         }
         state.put_back(again);
@@ -312,6 +313,11 @@ impl State {
             self.waiting.push_front(pending);
         }
     }
+}
+
+/// How long to wait after so many failures in a row.
+pub(super) fn pause_after(failures: u32) -> Duration {
+    PAUSES.0.saturating_mul(1 << failures.min(10)).min(PAUSES.1).mul_f64(fastrand::f64())
 }
 
 fn permits(bytes: usize) -> u32 {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use aws_sdk_sqs::error::SdkError;
 use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
-use aws_smithy_types::error::display::DisplayErrorContext;
+use aws_sdk_sqs::types::BatchResultErrorEntry;
 use tokio::time::Instant;
 
-use crate::aws::{Fault, fault_of};
+use crate::aws::{Fault, cut, describe, fault_of};
 use crate::trace::{Call, Parent, Span};
 
 use super::lane::{self, Flight, Lane, Pending};
@@ -53,8 +53,8 @@ impl Publisher {
     fn report(&self, lane: &Lane, error: &SdkError<SendMessageBatchError>) -> Fault {
         let fault = fault_of(error);
         if lane.may_log() {
-            let error = DisplayErrorContext(error);
-            tracing::warn!(queue = lane.queue.name(), fault = fault.as_str(), %error, "messages were not sent");
+            let (fault, error) = (fault.as_str(), describe(error));
+            tracing::warn!(queue = lane.queue.name(), fault, error, "messages were not sent");
         }
         fault
     }
@@ -67,6 +67,7 @@ impl Publisher {
                 *outcome = Some(Entry::Sent);
             }
         }
+        let mut said = None;
         for failed in &reply.failed {
             let fault = Fault::of_code(&failed.code).unwrap_or(if failed.sender_fault {
                 Fault::Refused
@@ -74,23 +75,29 @@ impl Publisher {
                 Fault::Transient
             });
             if fault == Fault::Refused {
-                refused(lane, &failed.code, position(&failed.id).and_then(|at| batch.get(at)));
+                refused(lane, failed, position(&failed.id).and_then(|at| batch.get(at)));
+            } else {
+                said.get_or_insert(failed);
             }
             if let Some(outcome) = position(&failed.id).and_then(|at| outcomes.get_mut(at)) {
                 *outcome = Some(Entry::Failed(fault));
             }
         }
+        let tried = batch.len();
         let (mut again, mut throttled) = (Vec::new(), false);
+        let (mut taken, mut unavailable) = (0, 0);
         for (pending, outcome) in batch.into_iter().zip(outcomes) {
             // An entry that the answer does not mention was not taken for all we know; sent twice it is one record all the same.
             match outcome.unwrap_or(Entry::Failed(Fault::Transient)) {
                 Entry::Sent => {
+                    taken += 1;
                     self.0.facts.sent.count(&pending.message.tenant, 1);
                     pending.finish(Ok(()));
                 }
                 Entry::Failed(Fault::Refused) => pending.finish(Err(SendError::Refused)),
                 Entry::Failed(Fault::Denied | Fault::NoCredentials | Fault::Gone) => {
-                    pending.finish(Err(SendError::Unavailable))
+                    unavailable += 1;
+                    pending.finish(Err(SendError::Unavailable));
                 }
                 Entry::Failed(fault) => {
                     throttled |= fault == Fault::Throttled;
@@ -98,11 +105,36 @@ impl Publisher {
                 }
             }
         }
-        if again.is_empty() {
-            lane.answered(launched.elapsed());
-        } else {
-            self.0.facts.retries.increment(again.len() as u64);
+        let left_over = again.len();
+        if left_over + unavailable > 0 && lane.may_log() {
+            let (code, error) = said.map(in_short).unwrap_or_default();
+            let queue = lane.queue.name();
+            tracing::warn!(queue, code, error, left_over, unavailable, taken, "SQS did not take messages of a call");
+        }
+        self.0.facts.retries.increment(left_over as u64);
+        if throttled || (left_over > 1 && left_over == tried) {
             lane.troubled(again, throttled);
+        } else {
+            // SQS takes what it is sent, or one message alone says nothing about the others: they do not wait for it.
+            lane.answered(launched.elapsed());
+            self.later(lane, again);
+        }
+    }
+
+    /// Puts back what SQS did not take: the first time at once, then each time after a longer pause, which is theirs alone.
+    fn later(&self, lane: &Arc<Lane>, mut left_over: Vec<Pending>) {
+        left_over.iter_mut().for_each(|pending| pending.failures = pending.failures.saturating_add(1));
+        match left_over.iter().map(|pending| pending.failures).max() {
+            None => {}
+            Some(1) => lane.put_back(left_over),
+            Some(failures) => {
+                let (this, lane) = (self.clone(), lane.clone());
+                tokio::spawn(async move {
+                    tokio::time::sleep(lane::pause_after(failures)).await;
+                    lane.put_back(left_over);
+                    this.pump(&lane);
+                });
+            }
         }
     }
 
@@ -144,17 +176,24 @@ impl Publisher {
 }
 
 /// One line about a message that SQS does not take.
-fn refused(lane: &Lane, code: &str, pending: Option<&Pending>) {
+fn refused(lane: &Lane, entry: &BatchResultErrorEntry, pending: Option<&Pending>) {
+    let (code, error) = in_short(entry);
     let message_id = pending.map(|pending| pending.message.message_id.to_string());
     let parent = pending.and_then(|pending| Parent::read(pending.message.traceparent.as_deref()?));
     let (message_id, trace_id) = (message_id.as_deref(), parent.map(|parent| parent.trace_id()));
     tracing::warn!(
         queue = lane.queue.name(),
         code,
+        error,
         message_id,
         trace_id = trace_id.as_deref(),
         "SQS refused a message"
     );
+}
+
+/// The code and the sentence of an entry that SQS did not take.
+fn in_short(entry: &BatchResultErrorEntry) -> (String, String) {
+    (cut(&entry.code, 80), cut(entry.message.as_deref().unwrap_or_default(), 200))
 }
 
 enum Entry {

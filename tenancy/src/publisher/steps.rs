@@ -66,6 +66,7 @@ impl Gathering {
                 span: None,
                 alone: false,
                 moved: false,
+                failures: 0,
             });
             while let Some(batch) = lane.next_batch(now) {
                 let flight = Flight::of(&lane);
