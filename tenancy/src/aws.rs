@@ -26,6 +26,7 @@ pub(crate) mod count;
 mod credentials;
 mod describe;
 mod errors;
+mod pool;
 mod rejections;
 #[cfg(test)]
 mod secrets_tests;
@@ -226,6 +227,10 @@ fn timeouts(attempt: Duration, call: Duration) -> TimeoutConfig {
 }
 
 fn http_client() -> SharedHttpClient {
+    SharedHttpClient::new(pool::Pool::new(new_http_client))
+}
+
+fn new_http_client() -> SharedHttpClient {
     aws_smithy_http_client::Builder::new()
         .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .tls_provider(Provider::Rustls(CryptoMode::Ring))

@@ -19,6 +19,25 @@ async fn the_first_request_after_connections_died_in_silence_succeeds() {
     assert_eq!(message_ids(&aws).len(), 2);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_after_many_connections_died_in_silence_together_loses_one_attempt_to_them() {
+    let aws = Aws::start();
+    aws.provision("acme");
+    let service = producer(&aws).start().await;
+    let slow = aws.on(Op::SendMessageBatch).fail(Fault::Late(Duration::from_millis(500)));
+    let mut running = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
+        running.spawn(async move { http.post(&url, &[("tenantID", "acme")], "{}").await.status.as_u16() });
+    }
+    assert_eq!(running.join_all().await, vec![200; 100]);
+    slow.lift();
+    aws.silence_connections();
+    let answer = service.event("acme", "{}").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.took < Duration::from_secs(7), "{:?}", answer.took);
+}
+
 #[tokio::test]
 async fn an_sqs_that_is_down_is_503_meanwhile_and_needs_no_restart() {
     let aws = Aws::start();
