@@ -173,3 +173,8 @@ pub(crate) fn read_failed(fault: Fault, error: &dyn std::fmt::Display) {
     counter!("consumer_read_errors_total", "kind" => fault.as_str()).increment(1);
     tracing::error!(kind = fault.as_str(), %error, "records could not be read");
 }
+
+/// A page of records was not read, since there is no memory for it now.
+pub(crate) fn no_room_for_a_page() {
+    counter!("http_shed_total", "because" => "memory").increment(1);
+}

@@ -79,7 +79,9 @@ pub async fn build(settings: Settings, clients: Clients) -> Result<App, StartErr
     let drainer = Drainer::new(calls, environment.clone(), settings.limits(), stamps, liveness.clone());
     let gauges = drainer.gauges();
     let table = read::Table::new(clients.dynamodb.clone(), directory.clone(), environment.clone());
-    let parts = read::Parts { registry: registry.clone(), table, request_timeout: common.request_timeout.get() };
+    let memory = read::Memory::new(common.max_buffered_bytes, &environment);
+    let request_timeout = common.request_timeout.get();
+    let parts = read::Parts { registry: registry.clone(), table, memory, request_timeout };
     let known = CancellationToken::new();
     let (when_known, depth_known) = (known.clone(), known.clone());
     let every = settings.queue_depth_interval.get();

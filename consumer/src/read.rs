@@ -1,10 +1,12 @@
 //! `GET /consumer/messages`: a tenant's records, newest first for ids of ours, a page at a time.
 //!
 //! - [`cursor`]: where the next page starts, as clients carry it
+//! - [`memory`]: room for pages, from before they are read until clients have taken them
 //! - [`records`]: reading the table, past what is not a record
 //! - [`shown`]: a record as JSON
 
 mod cursor;
+mod memory;
 mod records;
 mod shown;
 
@@ -13,20 +15,24 @@ use std::time::Duration;
 
 #[cfg(test)]
 use ::tests::openapi::parameters::ForTenant;
+use axum::Router;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRef, Query, State};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use tenancy::problem::Problem;
 use tenancy::registry::Registry;
 use tenancy::server::Served;
+use tenancy::tenant::TenantId;
 
 #[cfg(test)]
 use crate::openapi::{ListProblems, Record};
-pub(crate) use records::Table;
-use records::page;
+pub(crate) use memory::Memory;
+pub(crate) use records::{Table, items_of};
+use records::{Page, page};
 
 /// Records in a page when the client does not say how many.
 const DEFAULT_LIMIT: usize = 20;
@@ -41,6 +47,7 @@ pub(crate) struct Reads(Arc<Parts>);
 pub(crate) struct Parts {
     pub(crate) registry: Registry,
     pub(crate) table: Table,
+    pub(crate) memory: Memory,
     pub(crate) request_timeout: Duration,
 }
 
@@ -111,11 +118,23 @@ pub(crate) async fn get_messages(
             )
         })?),
     };
-    let reading = page(&own.table, &route.tenant, after, limit);
-    let page = tokio::time::timeout(own.request_timeout, reading).await.map_err(|_| Problem::UNAVAILABLE)??;
-    let cursor = page.last.map(|id| cursor::write(&id, &route.tenant));
+    let reading = async {
+        let room = own.memory.room(&route.tenant).await?;
+        let page = page(&own.table, &route.tenant, after, limit).await?;
+        let body = room.hold(text(page, &route.tenant)?);
+        Ok(([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response())
+    };
+    tokio::time::timeout(own.request_timeout, reading).await.map_err(|_| Problem::UNAVAILABLE)?
+}
+
+/// A page as a client gets it.
+fn text(page: Page, tenant: &TenantId) -> Result<Vec<u8>, Problem> {
+    // Room for the bodies as they are escaped and for what is around them, so that it grows seldom and to little more than it takes.
+    let mut text = Vec::with_capacity(page.bytes + page.bytes / 8 + 512 * (page.records.len() + 1));
+    let cursor = page.last.map(|id| cursor::write(&id, tenant));
     let messages = page.records.into_iter().map(shown::record).collect();
-    Ok(Json(Listed { messages, cursor }).into_response())
+    serde_json::to_writer(&mut text, &Listed { messages, cursor }).map_err(|_| Problem::Internal)?;
+    Ok(text)
 }
 
 #[cfg(test)]

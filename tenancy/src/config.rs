@@ -76,7 +76,7 @@ pub struct Common {
     #[arg(long, env, hide_env_values = true, default_value_t = 4096)]
     pub max_connections: usize,
 
-    /// Memory for request bodies that are being read or sent, in bytes; more get 503 with Retry-After. In a pool, those for one queue may take three quarters.
+    /// Memory for request bodies that are being read or sent, and for pages of records until clients have taken them, in bytes; more get 503 with Retry-After. In a pool, bodies for one queue may take three quarters, one tenant's pages half.
     #[arg(long, env, hide_env_values = true, default_value_t = 16_777_216)]
     pub max_buffered_bytes: usize,
 

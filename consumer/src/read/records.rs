@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use aws_sdk_dynamodb::operation::query::QueryOutput;
 use aws_sdk_dynamodb::types::AttributeValue;
 use tenancy::aws::{Fault, describe, fault_of};
 use tenancy::directory::Directory;
@@ -19,11 +20,12 @@ use crate::record::BODY;
 /// The first key behind the claims: `#` is followed by `$`.
 const BEHIND_CLAIMS: &str = "payment$";
 
-/// A page ends early when its bodies have so many bytes: it is held in memory as a whole.
-const PAGE_BYTES: usize = 4 * 1_048_576;
+/// A page ends early when its bodies have so many bytes: it is held in memory as a whole. With the record that passes it, that
+/// is less than what one query brings, 1 MB.
+const PAGE_BYTES: usize = 512 * 1_024;
 
 /// An item of the table.
-pub(super) type Item = HashMap<String, AttributeValue>;
+pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// A page of records.
 #[derive(Debug, Default, PartialEq)]
@@ -31,6 +33,8 @@ pub(super) struct Page {
     pub(super) records: Vec<Item>,
     /// The id of the last one, when there are more.
     pub(super) last: Option<String>,
+    /// The bytes of the records' bodies.
+    pub(super) bytes: usize,
 }
 
 /// A stretch of a partition.
@@ -68,20 +72,26 @@ pub(super) async fn page(
     limit: usize,
 ) -> Result<Page, Problem> {
     let mut page = Page::default();
-    let mut bytes = 0;
     let below = after.as_deref().is_some_and(|after| after < CLAIM_PREFIX);
     let mut stretch = if below { Stretch::BeforeClaims } else { Stretch::BehindClaims };
     let mut after = after;
     loop {
         // One more than fits says whether there is a next page.
         let most = limit + 1 - page.records.len();
-        let answer = table.query(tenant, Ask { stretch, after: after.take(), most }).await?;
+        let answer = table.query(tenant, Ask { stretch, after: after.clone(), most }).await?;
+        if let (Some(at), Some(before)) = (&answer.stopped_at, &after)
+            && at >= before
+        {
+            // It would be asked for the same again and again.
+            events::read_failed(Fault::Transient, &"the answer stops where its query began");
+            return Err(Problem::UNAVAILABLE);
+        }
         for item in answer.items {
-            if page.records.len() == limit || bytes >= PAGE_BYTES {
+            if page.records.len() == limit || page.bytes >= PAGE_BYTES {
                 page.last = page.records.last().and_then(id_of);
                 return Ok(page);
             }
-            bytes += item.get(BODY).and_then(|body| body.as_s().ok()).map_or(0, String::len);
+            page.bytes += item.get(BODY).and_then(|body| body.as_s().ok()).map_or(0, String::len);
             page.records.push(item);
         }
         (stretch, after) = match (answer.stopped_at, stretch) {
@@ -144,14 +154,28 @@ impl Queries for Table {
             }
             Problem::UNAVAILABLE
         })?;
-        let stopped_at = answer.last_evaluated_key.as_ref().and_then(id_of);
-        // A stretch without items is answered with a list without items; no list at all says nothing of what is stored.
-        let items = answer.items.ok_or_else(|| {
-            events::read_failed(Fault::Transient, &"the answer has no list of items");
+        answered(answer).ok_or_else(|| {
+            events::read_failed(Fault::Transient, &"the answer does not say what is stored");
             Problem::UNAVAILABLE
-        })?;
-        Ok(Answer { items, stopped_at })
+        })
     }
+}
+
+/// What a query brought; `None` when its answer does not say it.
+fn answered(mut answer: QueryOutput) -> Option<Answer> {
+    let items = items_of(&mut answer)?;
+    let stopped_at = match answer.last_evaluated_key.filter(|key| !key.is_empty()) {
+        Some(key) => Some(id_of(&key)?),
+        None => None,
+    };
+    Some(Answer { items, stopped_at })
+}
+
+/// Takes the items out of a query's answer. `None` when it does not say what is stored: DynamoDB names the items, if none, and
+/// their number. What has neither is somebody else's answer, and to believe it would make records seem gone.
+pub(crate) fn items_of(answer: &mut QueryOutput) -> Option<Vec<Item>> {
+    let count = usize::try_from(answer.count).ok()?;
+    answer.items.take().filter(|items| items.len() == count)
 }
 
 #[cfg(test)]

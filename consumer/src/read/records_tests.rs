@@ -82,10 +82,48 @@ async fn short_answers_of_the_table_are_put_together() {
 #[tokio::test]
 async fn a_page_of_large_records_ends_early_and_goes_on() {
     let mut partition = Partition::of(&["01", "02", "03", "04"]);
-    partition.body = 3 * 1_048_576;
+    partition.body = 300_000;
     let (found, cursor) = ids(&partition, None, 20).await;
     assert_eq!(found, ["04", "03"]);
     assert_eq!(ids(&partition, cursor.as_deref(), 20).await.0, ["02", "01"]);
+    // However large a record is, a page has one.
+    partition.body = 3 * 1_048_576;
+    assert_eq!(ids(&partition, None, 20).await, (vec!["04".into()], Some("04".into())));
+}
+
+/// A table that says that there is more, from the same key on, for ever.
+struct Stuck(Mutex<usize>);
+
+impl Queries for Stuck {
+    async fn query(&self, _: &TenantId, _: Ask) -> Result<Answer, Problem> {
+        *self.0.lock().unwrap() += 1;
+        Ok(Answer { items: Vec::new(), stopped_at: Some("03".to_owned()) })
+    }
+}
+
+#[tokio::test]
+async fn a_table_whose_answers_lead_nowhere_is_asked_twice_and_not_for_ever() {
+    let table = Stuck(Mutex::new(0));
+    let read = page(&table, &"acme".parse().unwrap(), None, 20).await;
+    assert_eq!((read, *table.0.lock().unwrap()), (Err(Problem::UNAVAILABLE), 2));
+}
+
+#[test]
+fn an_answer_that_does_not_say_what_is_stored_is_no_empty_page() {
+    let item = || Partition::of(&[]).item("01");
+    let answer = || QueryOutput::builder().set_items(Some(vec![item()])).count(1);
+    assert_eq!(answered(answer().build()).map(|answer| answer.items), Some(vec![item()]));
+    let none = QueryOutput::builder().set_items(Some(vec![])).count(0);
+    assert_eq!(answered(none.build()).map(|answer| answer.items), Some(vec![]));
+    for (what, bad) in [
+        ("nothing", QueryOutput::builder()),
+        ("a number without items", QueryOutput::builder().count(1)),
+        ("items without their number", QueryOutput::builder().set_items(Some(vec![item()]))),
+        ("fewer items than their number", answer().count(2)),
+        ("a place to go on that has no key", answer().last_evaluated_key(TENANT_ID, AttributeValue::S("acme".into()))),
+    ] {
+        assert!(answered(bad.build()).is_none(), "{what}");
+    }
 }
 
 #[tokio::test]

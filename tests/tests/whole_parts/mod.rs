@@ -1,6 +1,7 @@
 mod calls;
 mod fair;
 mod properties;
+mod reading;
 mod rolling;
 mod shedding;
 mod slow;
