@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::operation::query::QueryOutput;
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, ReturnConsumedCapacity, WriteRequest};
 use tenancy::arn::TableArn;
 use tenancy::aws::Clients;
@@ -18,6 +19,7 @@ use crate::operator::calls::persist;
 use crate::operator::pace::Pacer;
 use crate::operator::pause;
 use crate::operator::stop::Stop;
+use crate::read::items_of;
 
 /// The most keys of a `BatchWriteItem`.
 pub(super) const BATCH: usize = 25;
@@ -91,16 +93,11 @@ impl Partition<'_> {
                 .expression_attribute_values(":tenant", self.partition_key())
                 .limit(PAGE)
                 .set_exclusive_start_key(start.clone());
-            query.send().await.map_err(|error| failure(&error))
+            let answer = query.send().await.map_err(|error| failure(&error))?;
+            page_of(answer, start.as_ref()).ok_or_else(Failure::unreadable)
         };
         let answer = persist(self.stopping, call).await;
-        let answer = answer.map_err(|error| Stop::call("dynamodb:Query", self.table.as_str(), &error))?;
-        let items = answer.items.unwrap_or_default();
-        let keys = items.into_iter().filter_map(|mut item| match item.remove(MESSAGE_ID) {
-            Some(AttributeValue::S(key)) => Some(key),
-            _ => None,
-        });
-        Ok(Page { keys: keys.collect(), next: answer.last_evaluated_key.filter(|key| !key.is_empty()) })
+        answer.map_err(|error| Stop::call("dynamodb:Query", self.table.as_str(), &error))
     }
 
     /// Deletes items of this tenant by their sort keys, at most [`BATCH`].
@@ -114,7 +111,9 @@ impl Partition<'_> {
                 let call = self.clients.dynamodb_batch.batch_write_item();
                 let call = call.request_items(self.table.name(), left.clone());
                 let call = call.return_consumed_capacity(ReturnConsumedCapacity::Total);
-                call.send().await.map_err(|error| failure(&error))
+                let answer = call.send().await.map_err(|error| failure(&error))?;
+                // What is left over is always said, if that nothing is.
+                if answer.unprocessed_items.is_some() { Ok(answer) } else { Err(Failure::unreadable()) }
             };
             let answer = persist(self.stopping, call).await.map_err(|error| failed(&error))?;
             let again: Vec<WriteRequest> =
@@ -148,6 +147,21 @@ impl Partition<'_> {
     }
 }
 
+/// The keys that a query from `start` on brought; `None` when its answer does not say what is stored, or leads nowhere: believed,
+/// it would make a partition look empty, or never end.
+fn page_of(mut answer: QueryOutput, start: Option<&Start>) -> Option<Page> {
+    let key = |item: &Start| item.get(MESSAGE_ID)?.as_s().ok().cloned();
+    let keys = items_of(&mut answer)?.iter().map(key).collect::<Option<Vec<_>>>()?;
+    let next = answer.last_evaluated_key.filter(|key| !key.is_empty());
+    if let Some(next) = &next {
+        let at = key(next)?;
+        if start.and_then(key).is_some_and(|before| at <= before) {
+            return None;
+        }
+    }
+    Some(Page { keys, next })
+}
+
 fn key_of(request: &WriteRequest) -> Option<&str> {
     request.delete_request()?.key().get(MESSAGE_ID)?.as_s().ok().map(String::as_str)
 }
@@ -155,6 +169,25 @@ fn key_of(request: &WriteRequest) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn key(id: &str) -> Start {
+        [(MESSAGE_ID.to_owned(), AttributeValue::S(id.to_owned()))].into()
+    }
+
+    #[test]
+    fn an_answer_that_does_not_say_what_is_stored_or_leads_nowhere_is_no_page() {
+        let answer = |ids: &[&str], next: Option<&str>| {
+            let (items, count) = (ids.iter().map(|id| key(id)).collect(), i32::try_from(ids.len()).unwrap());
+            QueryOutput::builder().set_items(Some(items)).count(count).set_last_evaluated_key(next.map(key)).build()
+        };
+        let page = page_of(answer(&["a", "b"], Some("b")), Some(&key("0"))).unwrap();
+        assert_eq!((page.keys, page.next), (vec!["a".to_owned(), "b".to_owned()], Some(key("b"))));
+        assert!(page_of(answer(&[], None), Some(&key("b"))).is_some_and(|page| page.keys.is_empty()));
+        assert!(page_of(answer(&[], Some("b")), Some(&key("b"))).is_none());
+        assert!(page_of(QueryOutput::builder().build(), None).is_none());
+        let nameless = QueryOutput::builder().items(Start::new()).count(1);
+        assert!(page_of(nameless.build(), None).is_none());
+    }
 
     #[test]
     fn records_and_claims_are_told_apart() {

@@ -69,12 +69,15 @@ async fn read<T: Resource>(
             return Err(ReadError::Call { fault: fault_of(&error), parameter, text });
         }
     };
-    if answer.parameters.is_none() && answer.invalid_parameters.is_none() {
-        let text = "SSM's answer says nothing".to_owned();
+    let is_it = |name: Option<&str>| name == Some(parameter.as_str());
+    let found = answer.parameters.unwrap_or_default().into_iter().find(|found| is_it(found.name()));
+    let Some(value) = found.and_then(|found| found.value) else {
+        if answer.invalid_parameters.unwrap_or_default().iter().any(|name| is_it(Some(name.as_str()))) {
+            return Ok(None);
+        }
+        // Only a name that SSM says it does not know is not there. What its answer leaves out may well be.
+        let text = "SSM's answer says nothing of it".to_owned();
         return Err(ReadError::Call { fault: Fault::Transient, parameter, text });
-    }
-    let Some(value) = answer.parameters.unwrap_or_default().into_iter().find_map(|found| found.value) else {
-        return Ok(None);
     };
     match parse(&value, region) {
         Ok(resource) => Ok(Some(resource)),

@@ -136,6 +136,44 @@ async fn nothing_is_deleted_before_the_id_is_typed() {
     assert_eq!((ended.code, count(&aws, "acme")), (Some(0), 0), "{}", ended.err);
 }
 
+/// Successes that do not say what is stored, or what is left over.
+fn answers_that_say_nothing() -> Vec<(Op, Fault)> {
+    let error = r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}"#;
+    let each = [(200, ""), (204, ""), (200, "{}"), (200, error)];
+    let both = [Op::Query, Op::BatchWriteItem].into_iter();
+    both.flat_map(|op| each.map(|(status, body)| (op, Fault::Reply(status, body.to_owned())))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_says_nothing_is_never_taken_for_an_empty_partition_or_for_a_delete() {
+    each(answers_that_say_nothing(), |(op, fault): (Op, Fault)| async move {
+        let aws = pool(3).await;
+        aws.on(op).fail(fault.clone());
+        let ended = consumer(&aws, "pool-1", PURGE).await;
+        assert_eq!((ended.code, count(&aws, "acme")), (Some(1), 4), "{op:?} {fault:?}: {}{}", ended.out, ended.err);
+        assert!(ended.out.starts_with("deleted 0 records and 0 payment claims "), "{op:?} {fault:?}: {}", ended.out);
+        let said = "got no good answer: try again: the answer leaves it open which records are stored";
+        assert!(ended.err.contains(said), "{op:?} {fault:?}: {}", ended.err);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registration_that_ssm_does_not_speak_of_is_not_taken_for_none() {
+    let other =
+        r#"{"Parameters":[{"Name":"/acm/consumer_sqs","Value":"x"}],"InvalidParameters":["/acm/consumer_sqs"]}"#;
+    each(vec![r#"{"Parameters":[],"InvalidParameters":[]}"#, other], |answer: &'static str| async move {
+        let aws = pool(3).await;
+        aws.register("acme", "pool-1");
+        let rule = aws.on(Op::GetParameters).for_parameter("/acme/consumer_sqs").answer(answer);
+        let ended = consumer(&aws, "pool-1", PURGE).await;
+        assert_eq!((ended.code, count(&aws, "acme"), aws.count(Op::BatchWriteItem)), (Some(1), 4, 0), "{}", ended.out);
+        assert!(ended.err.contains("/acme/consumer_sqs got no good answer: try again"), "{}", ended.err);
+        assert!(rule.hits() > 1, "and it was asked again");
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_misbehaves_for_a_while_is_emptied_all_the_same() {
     let mut faults: Vec<(Op, Fault)> = [Op::Query, Op::BatchWriteItem]
@@ -151,6 +189,9 @@ async fn a_table_that_misbehaves_for_a_while_is_emptied_all_the_same() {
             each.into_iter().map(move |fault| (op, fault))
         })
         .collect();
+    for (op, fault) in answers_that_say_nothing() {
+        faults.push((op, fault));
+    }
     faults.push((Op::BatchWriteItem, Fault::Unprocessed(Which::First(7))));
     faults.push((Op::BatchWriteItem, Fault::Unprocessed(Which::All)));
     each(faults, |(op, fault): (Op, Fault)| async move {
