@@ -16,13 +16,14 @@ use std::time::Duration;
 
 use aws_sdk_sqs::types::QueueAttributeName;
 use tenancy::arn::QueueArn;
-use tenancy::aws::Clients;
+use tenancy::aws::{Clients, Fault};
 use tenancy::directory::Directory;
 use tenancy::tenant::Environment;
 use tokio_util::sync::CancellationToken;
 
 use crate::depth::Redrive as Policy;
 use crate::drain::calls::{Calls, failure};
+use crate::drain::seam::Failure;
 use crate::operator::calls::{persist, queue};
 use crate::operator::cli::{Action, Redrive, Which};
 use crate::operator::stop::Stop;
@@ -130,6 +131,11 @@ async fn dead_letter_queue(
     read.target.parse().map_err(|error| unusable(format!("its target is {error}")))
 }
 
+fn says_nothing() -> Failure {
+    let text = "the answer does not say what was asked for".to_owned();
+    Failure { fault: Fault::Transient, code: None, text, timed_out: false }
+}
+
 /// Attributes of a queue, by name.
 async fn attributes(
     clients: &Clients,
@@ -140,7 +146,11 @@ async fn attributes(
     let url = queue.url(clients.sqs_endpoint.as_deref());
     let call = || async {
         let call = clients.sqs.get_queue_attributes().queue_url(&url).set_attribute_names(Some(names.to_vec()));
-        call.send().await.map_err(|error| failure(&error))
+        let answer = call.send().await.map_err(|error| failure(&error))?;
+        // A policy may not be there; a number that was asked for is.
+        let said = |name: &QueueAttributeName| answer.attributes().is_some_and(|found| found.contains_key(name));
+        let numbers = names.iter().filter(|name| **name != QueueAttributeName::RedrivePolicy);
+        if numbers.clone().all(said) { Ok(answer) } else { Err(says_nothing()) }
     };
     let answer = persist(stopping, call).await;
     let answer = answer.map_err(|error| Stop::call("sqs:GetQueueAttributes", queue.as_str(), &error))?;

@@ -7,6 +7,7 @@ use tenancy::arn::{QueueArn, TableArn};
 use tenancy::aws::{Clients, Fault};
 use tenancy::directory::{ReadError, read_queue, read_table};
 use tenancy::tenant::Environment;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::drain::backoff::Backoff;
@@ -17,6 +18,15 @@ use crate::operator::stop::Stop;
 /// So often a call is tried: with its pauses about a quarter of a minute.
 const TRIES: u32 = 8;
 
+/// How long one try may take. All of these calls answer within a second or two; what takes longer leads nowhere.
+const TRY: Duration = Duration::from_secs(10);
+
+/// After this time a call that is not answered is not tried again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How much longer a call that is under way is waited for after a signal: what it does may have been done already.
+const AFTER_SIGNAL: Duration = Duration::from_secs(3);
+
 /// Pauses between tries.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
 
@@ -25,16 +35,18 @@ fn may_pass(fault: Fault) -> bool {
     matches!(fault, Fault::Throttled | Fault::Transient)
 }
 
-/// Makes a call until it is answered, with pauses, as long as that may help and no signal has come.
+/// Makes a call until it is answered, with pauses, as long as that may help and no signal has come. Each try has its time, also
+/// where the client sets none.
 pub(crate) async fn persist<T, F>(stopping: &CancellationToken, call: impl Fn() -> F) -> Result<T, Failure>
 where
     F: Future<Output = Result<T, Failure>>,
 {
     let mut backoff = BACKOFF;
     let mut tries = 1;
+    let began = Instant::now();
     loop {
-        match call().await {
-            Err(failure) if may_pass(failure.fault) && tries < TRIES => {
+        match in_time(stopping, call()).await {
+            Err(failure) if may_pass(failure.fault) && tries < TRIES && began.elapsed() < PATIENCE => {
                 tries += 1;
                 if pause(backoff.half_jitter(), stopping).await {
                     return Err(failure);
@@ -42,6 +54,22 @@ where
             }
             answer => return answer,
         }
+    }
+}
+
+/// The call's answer, or that there was none in time.
+async fn in_time<T>(
+    stopping: &CancellationToken,
+    call: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let interrupted = async {
+        stopping.cancelled().await;
+        tokio::time::sleep(AFTER_SIGNAL).await;
+    };
+    tokio::select! {
+        answer = call => answer,
+        () = tokio::time::sleep(TRY) => Err(Failure::timeout(TRY)),
+        () = interrupted => Err(Failure::timeout(AFTER_SIGNAL)),
     }
 }
 
@@ -79,5 +107,30 @@ where
             }
             answer => return answer.map_err(Stop::parameter),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn never_answered(stopping: &CancellationToken) -> (Failure, Duration) {
+        let began = Instant::now();
+        let failure = persist(stopping, || std::future::pending::<Result<(), Failure>>()).await.unwrap_err();
+        (failure, began.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_is_never_answered_is_given_up_and_after_a_signal_at_once() {
+        let stopping = CancellationToken::new();
+        let (failure, took) = never_answered(&stopping).await;
+        assert!(failure.timed_out && (30..=45).contains(&took.as_secs()), "{took:?}");
+        let signal = stopping.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            signal.cancel();
+        });
+        assert_eq!(never_answered(&stopping).await.1.as_secs(), 5, "three more for what is under way");
+        assert_eq!(never_answered(&stopping).await.1.as_secs(), 3, "as for what has to be done still");
     }
 }

@@ -33,9 +33,11 @@ pub(super) struct Letter {
     pub(super) tenant: Option<String>,
     /// Why the consumer would refuse it again; `None` when nothing in it says so.
     pub(super) reason: Option<Reason>,
+    /// What the receive did not bring of it. As long as it lacks that, sending it would destroy it.
+    pub(super) lack: Option<&'static str>,
     /// Its body and attributes, in bytes, as SQS counts them.
     pub(super) size: usize,
-    body: String,
+    body: Option<String>,
     attributes: HashMap<String, MessageAttributeValue>,
     group: Option<String>,
     trace_header: Option<String>,
@@ -46,7 +48,8 @@ pub(super) struct Letter {
 impl Letter {
     /// Reads a message by the rules of the consumer of `environment`.
     pub(super) fn read(message: Message, environment: &Environment, stamps: &Stamps) -> Self {
-        let body = message.body.clone().unwrap_or_default();
+        let lack = lack(&message);
+        let body = message.body.clone().filter(|body| !body.is_empty());
         let attributes = message.message_attributes.clone().unwrap_or_default();
         let system = |name| message.attributes.as_ref().and_then(|all| all.get(&name)).cloned();
         let group = system(MessageSystemAttributeName::MessageGroupId);
@@ -64,6 +67,7 @@ impl Letter {
             handle: received.receipt_handle,
             size: received.size,
             reason,
+            lack,
             body,
             attributes,
             group,
@@ -83,6 +87,9 @@ impl Letter {
     /// What SQS is to be given: everything as it was, but for the key of the record as attribute, since a message that is
     /// sent anew gets a new id, which the consumer would take for a key.
     pub(super) fn entry(&self, position: usize) -> Result<SendMessageBatchRequestEntry, String> {
+        if let Some(lack) = self.lack {
+            return Err(lack.to_owned());
+        }
         let mut attributes = self.attributes.clone();
         if own_key(&attributes).is_none() {
             let key = MessageAttributeValue::builder().data_type("String").string_value(&self.key).build();
@@ -100,7 +107,7 @@ impl Letter {
         });
         SendMessageBatchRequestEntry::builder()
             .id(position.to_string())
-            .message_body(&self.body)
+            .set_message_body(self.body.clone())
             .set_message_attributes(Some(attributes))
             .set_message_system_attributes(trace_header.transpose().map_err(text)?)
             .set_message_group_id(self.group.clone())
@@ -123,7 +130,7 @@ impl Letter {
         );
         if with_body {
             line.push_str("\n    ");
-            line.push_str(&printable(&self.body));
+            line.push_str(&or_dash(self.body.as_deref()));
         }
         line
     }
@@ -150,6 +157,15 @@ impl Letter {
     fn sent(&self) -> Option<String> {
         self.sent_at.and_then(rfc3339)
     }
+}
+
+/// What a message has and came without: SQS keeps no message without a body, and gives a digest of the attributes that there are.
+fn lack(message: &Message) -> Option<&'static str> {
+    if message.body().is_none_or(str::is_empty) {
+        return Some("it came without its body");
+    }
+    let attributes = message.message_attributes().is_some_and(|attributes| !attributes.is_empty());
+    (message.md5_of_message_attributes().is_some() && !attributes).then_some("it came without its attributes")
 }
 
 /// The key that the message brings itself, by the consumer's rule.

@@ -29,7 +29,10 @@ struct Tally {
     posted: Posted,
     others: usize,
     unstorable: usize,
+    lacking: usize,
     came_back: usize,
+    /// Of those that SQS counted at the start, how many did not come.
+    unseen: usize,
     interrupted: bool,
 }
 
@@ -60,7 +63,8 @@ pub(super) async fn run(desk: &Desk<'_>, send: &Send) -> Result<bool, Stop> {
     run.summary();
     outcome?;
     let tally = &run.tally;
-    Ok(!tally.interrupted && tally.posted.failed == 0 && tally.posted.not_deleted == 0 && tally.unstorable == 0)
+    let left = tally.posted.failed + tally.posted.not_deleted + tally.unstorable + tally.lacking + tally.unseen;
+    Ok(!tally.interrupted && left == 0)
 }
 
 impl Run<'_> {
@@ -78,7 +82,9 @@ impl Run<'_> {
         while self.room() > 0 && !self.interrupted(false) {
             let letters = shelf.next(ask).await?;
             if letters.is_empty() {
-                self.interrupted(false);
+                if !self.interrupted(false) {
+                    self.tally.unseen = self.desk.counted.saturating_sub(shelf.seen());
+                }
                 return Ok(());
             }
             let wanted = self.choose(letters);
@@ -108,6 +114,9 @@ impl Run<'_> {
         for letter in letters {
             if !letter.is_wanted(&self.send.which) {
                 self.tally.others += 1;
+            } else if let Some(lack) = letter.lack {
+                self.tally.lacking += 1;
+                note(format_args!("{}: not sent, {lack}", printable(&letter.sqs_id)));
             } else if letter.reason.is_some() && !self.send.even_if_unstorable {
                 self.tally.unstorable += 1;
                 if let Some(reason) = letter.reason {
@@ -153,8 +162,10 @@ impl Run<'_> {
         add(tally.posted.failed, "failed and stay in the dead-letter queue");
         add(tally.posted.not_deleted, "sent but not deleted: sent again they become the same records");
         add(tally.unstorable, "not sent, since the consumer would refuse them again (--even-if-unstorable sends them)");
+        add(tally.lacking, "not sent, since SQS gave out only a part of them: run it again in a minute");
         add(tally.others, "of others left alone");
         add(tally.came_back, "with the key of one sent before left alone");
+        add(tally.unseen, &format!("of {} that SQS counted did not come: run it again in a minute", self.desk.counted));
         if tally.interrupted {
             text.push_str("; interrupted, run it again for the rest");
         }

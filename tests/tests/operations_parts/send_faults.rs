@@ -1,12 +1,13 @@
 //! `consumer redrive send` while AWS misbehaves: no letter is lost, none becomes two records.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use tests::matrix::each;
 use tests::scripted::{Cut, Fault, Op, Which};
 use tests::service::{Kind, Launch};
 
-use super::{DEAD, QUEUE, acme, consumer, keys, letters};
+use super::{DEAD, QUEUE, acme, consumer, keys, letters, started};
 
 const SEND: &[&str] = &["redrive", "send", "--rate", "10000/s"];
 
@@ -111,4 +112,66 @@ async fn an_sqs_that_stays_away_ends_it_with_everything_where_it_was() {
     assert!(ended.err.contains(&said), "{}", ended.err);
     assert_eq!((aws.queue(DEAD).visible, aws.queue(DEAD).in_flight), (10, 0));
     assert!(aws.count(Op::SendMessageBatch) <= 10, "{}", aws.count(Op::SendMessageBatch));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_ends_it_while_deletes_are_not_answered_and_says_what_is_sent_and_not_deleted() {
+    let aws = acme();
+    letters(&aws, 3);
+    aws.on(Op::DeleteMessageBatch).fail(Fault::Stall);
+    let running = started(&aws, SEND).await;
+    aws.wait_until("a delete", |aws| aws.count(Op::DeleteMessageBatch) >= 1).await;
+    running.signal("TERM").await;
+    let signal = Instant::now();
+    let ended = running.ended().await;
+    assert!(signal.elapsed() < Duration::from_secs(15), "{:?}", signal.elapsed());
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.out.contains("sent 3 to ") && ended.out.contains("3 sent but not deleted"), "{}", ended.out);
+    assert!(ended.err.contains("sqs:DeleteMessage on ") && ended.err.contains("got no good answer"), "{}", ended.err);
+    assert_eq!((aws.queue(QUEUE).len(), aws.queue(DEAD).visible), (3, 3), "they are handed back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_letter_of_which_sqs_gives_out_a_part_is_never_sent_and_later_is_whole() {
+    each(vec!["Body", "MessageAttributes"], |part: &'static str| async move {
+        let aws = acme();
+        letters(&aws, 3);
+        let before = aws.messages(DEAD);
+        let rule = aws.on(Op::ReceiveMessage).fail(Fault::Without(part));
+        let ended = consumer(&aws, "acme", &[SEND, &["--even-if-unstorable"]].concat()).await;
+        assert_eq!(ended.code, Some(1), "{part}: {}", ended.out);
+        let said = "3 not sent, since SQS gave out only a part of them: run it again in a minute";
+        assert!(ended.out.starts_with("sent 0 to ") && ended.out.contains(said), "{part}: {}", ended.out);
+        assert_eq!((aws.queue(QUEUE).len(), aws.queue(DEAD).visible), (0, 3), "{part}");
+        rule.lift();
+        assert_eq!(consumer(&aws, "acme", SEND).await.code, Some(0), "{part}");
+        let sent = aws.messages(QUEUE);
+        for (letter, sent) in before.iter().zip(&sent) {
+            assert_eq!((&letter.body, &letter.attributes), (&sent.body, &sent.attributes), "{part}");
+        }
+        assert_eq!((sent.len(), aws.queue(DEAD).len()), (3, 0), "{part}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn letters_that_are_counted_and_do_not_come_make_it_incomplete() {
+    let aws = acme();
+    letters(&aws, 12);
+    let rule = aws.on(Op::ReceiveMessage).answer("{}");
+    let ended = consumer(&aws, "acme", SEND).await;
+    assert_eq!(ended.code, Some(1));
+    let said = format!("sent 0 to {}; 12 of 12 that SQS counted did not come", aws.queue_arn(QUEUE));
+    assert!(ended.out.starts_with(&said), "{}", ended.out);
+    rule.lift();
+    assert_eq!((consumer(&aws, "acme", SEND).await.code, aws.queue(QUEUE).len()), (Some(0), 12));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_count_that_sqs_does_not_give_is_asked_for_again_and_not_taken_for_none() {
+    let aws = acme();
+    letters(&aws, 12);
+    let rule = aws.on(Op::GetQueueAttributes).for_queue(DEAD).times(2).fail(Fault::Reply(200, "{}".to_owned()));
+    let ended = consumer(&aws, "acme", SEND).await;
+    assert_eq!((ended.code, aws.queue(QUEUE).len(), rule.hits()), (Some(0), 12, 2), "{}", ended.err);
 }
