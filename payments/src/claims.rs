@@ -16,7 +16,7 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use jiff::{SignedDuration, Timestamp};
 use tenancy::arn::TableArn;
-use tenancy::aws::{Fault, describe, fault_of};
+use tenancy::aws::{Confirmed, Fault, describe, fault_of};
 use tenancy::directory::Directory;
 use tenancy::message::id::CLAIM_PREFIX;
 use tenancy::problem::Problem;
@@ -100,9 +100,9 @@ impl Claims {
         let item = self.item(about, payment, &digest);
         let before = match self.on_table("PutItem", |table| self.put(table, about, item.clone())).await? {
             Put::Done => return Ok(Claim::New),
-            Put::Before(Some(before)) => before,
-            // Some stand-ins for DynamoDB do not hand out the item that a condition failed on.
-            Put::Before(None) => {
+            Put::Before(Some(before)) if before.contains_key(name::DIGEST) => before,
+            // Some stand-ins for DynamoDB do not hand out the item that a condition failed on, or not all of it.
+            Put::Before(_) => {
                 match self.on_table("GetItem", |table| self.get(table, about, claim_key(about.id), None)).await? {
                     Some(before) => before,
                     // Gone between the two calls, by its time to live: as if it had never been, to be tried again.
@@ -110,8 +110,16 @@ impl Claims {
                 }
             }
         };
-        // Also when the put was our own, whose answer was lost on the way: then the digest is the same, and sending goes on.
-        if text(&before, name::DIGEST) == Some(digest.as_str()) { Ok(Claim::Again) } else { Ok(Claim::Other) }
+        match text(&before, name::DIGEST) {
+            // Also when the put was our own, whose answer was lost on the way: then the digest is the same, and sending goes on.
+            Some(claimed) if claimed == digest => Ok(Claim::Again),
+            Some(_) => Ok(Claim::Other),
+            // Whether it is the same payment is not known; a client that was told 422 would take a new key, and pay twice.
+            None => {
+                events::unreadable_claim(about.id);
+                Err(Problem::UNAVAILABLE)
+            }
+        }
     }
 
     /// The payment that was claimed under the id.
@@ -166,7 +174,7 @@ impl Claims {
             .condition_expression("attribute_not_exists(message_id)")
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let span = self.span("PutItem", &table, about);
-        let outcome = match put.send().await {
+        let outcome = match put.customize().interceptor(Confirmed).send().await {
             Ok(_) => Ok(Put::Done),
             Err(error) => match error.as_service_error() {
                 Some(refused) if refused.is_conditional_check_failed_exception() => {
@@ -192,7 +200,9 @@ impl Claims {
             .key(name::MESSAGE_ID, AttributeValue::S(key))
             .set_projection_expression(only.map(str::to_owned));
         let span = self.span("GetItem", &table, about);
-        let outcome = get.send().await.map(|reply| reply.item).map_err(|error| Failure::new(&error));
+        // That there is no item is believed only of an answer that is DynamoDB's.
+        let reply = get.customize().interceptor(Confirmed).send().await;
+        let outcome = reply.map(|reply| reply.item).map_err(|error| Failure::new(&error));
         ended(span, &outcome);
         outcome
     }

@@ -22,6 +22,7 @@ use aws_types::region::Region;
 use crate::config::ConfigError;
 use crate::port;
 
+mod confirmed;
 pub(crate) mod count;
 mod credentials;
 mod describe;
@@ -31,6 +32,7 @@ mod rejections;
 #[cfg(test)]
 mod secrets_tests;
 
+pub use confirmed::Confirmed;
 pub use credentials::{CredentialSource, Refreshing};
 pub use describe::{MOST_CHARACTERS, causes, cut, describe};
 pub use errors::{Fault, fault_of};

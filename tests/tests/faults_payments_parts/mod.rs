@@ -167,3 +167,47 @@ async fn two_at_once_under_one_key_are_one_payment() {
     assert_eq!(events(&aws), BTreeSet::from([payment_id(&one)]));
     assert_eq!(aws.row_count("consumer-acme"), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_not_the_table_s_claims_nothing_and_hides_no_payment() {
+    let error = r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}"#;
+    each(vec![(200, ""), (204, ""), (200, "[]"), (200, error)], |(status, body): (u16, &'static str)| async move {
+        let aws = Aws::start();
+        aws.provision("acme");
+        let service = payments(&aws).start().await;
+        let fault = Fault::Reply(status, body.to_owned());
+        let rule = aws.on(Op::PutItem).fail(fault.clone());
+        let answer = service.payment("acme", "key-1").await;
+        assert_eq!((answer.status.as_u16(), events(&aws).len()), (503, 0), "{fault:?}: {}", answer.text());
+        assert_honest(&answer);
+        rule.lift();
+        let id = payment_id(&repeated(&service, "key-1").await);
+        assert_eq!(events(&aws), BTreeSet::from([id.clone()]), "{fault:?}");
+        let rule = aws.on(Op::GetItem).fail(fault.clone());
+        let url = format!("{}/payments/{id}", service.url);
+        let answer = service.http.get(&url, &[("tenantID", "acme")]).await;
+        assert_eq!(answer.status, 503, "{fault:?}: {}", answer.text());
+        rule.lift();
+        assert_eq!(service.http.get(&url, &[("tenantID", "acme")]).await.status, 200, "{fault:?}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_claim_whose_answer_shows_too_little_of_the_other_is_compared_with_what_is_stored() {
+    let aws = Aws::start();
+    aws.provision("acme");
+    let service = payments(&aws).start().await;
+    let first = service.payment("acme", "key-1").await;
+    let refused = |item: &str| {
+        let kind = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException";
+        Fault::Reply(400, format!(r#"{{"__type":"{kind}","message":"The conditional request failed","Item":{item}}}"#))
+    };
+    for item in ["{}", r#"{"tenant_id":{"S":"acme"}}"#] {
+        let rule = aws.on(Op::PutItem).nth(1).fail(refused(item));
+        let again = service.payment("acme", "key-1").await;
+        assert_eq!((again.status.as_u16(), rule.hits()), (202, 1), "{item}: {}", again.text());
+        assert_eq!(payment_id(&again), payment_id(&first), "{item}");
+    }
+    assert_eq!(aws.row_count("consumer-acme"), 1);
+}
