@@ -31,8 +31,8 @@ use tenancy::tenant::TenantId;
 #[cfg(test)]
 use crate::openapi::{ListProblems, Record};
 pub(crate) use memory::Memory;
-pub(crate) use records::{Table, items_of};
 use records::{Page, page};
+pub(crate) use records::{Table, items_of};
 
 /// Records in a page when the client does not say how many.
 const DEFAULT_LIMIT: usize = 20;
