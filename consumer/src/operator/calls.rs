@@ -116,7 +116,7 @@ mod tests {
 
     async fn never_answered(stopping: &CancellationToken) -> (Failure, Duration) {
         let began = Instant::now();
-        let failure = persist(stopping, || std::future::pending::<Result<(), Failure>>()).await.unwrap_err();
+        let failure = persist(stopping, std::future::pending::<Result<(), Failure>>).await.unwrap_err();
         (failure, began.elapsed())
     }
 
