@@ -132,7 +132,8 @@ fn a_letter_that_came_without_a_part_of_it_cannot_be_sent() {
         message
     };
     assert!(read(whole(), "acme").entry(0).is_ok());
-    let cases: [(fn(&mut Message), &str); 3] = [
+    type Take = fn(&mut Message);
+    let cases: [(Take, &str); 3] = [
         (|message| message.body = None, "it came without its body"),
         (|message| message.body = Some(String::new()), "it came without its body"),
         (|message| message.message_attributes = None, "it came without its attributes"),
