@@ -133,7 +133,7 @@ async fn a_signal_ends_it_while_deletes_are_not_answered_and_says_what_is_sent_a
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_letter_of_which_sqs_gives_out_a_part_is_never_sent_and_later_is_whole() {
-    each(vec!["Body", "MessageAttributes"], |part: &'static str| async move {
+    each(vec!["Body"], |part: &'static str| async move {
         let aws = acme();
         letters(&aws, 3);
         let before = aws.messages(DEAD);
@@ -145,7 +145,8 @@ async fn a_letter_of_which_sqs_gives_out_a_part_is_never_sent_and_later_is_whole
         assert_eq!((aws.queue(QUEUE).len(), aws.queue(DEAD).visible), (0, 3), "{part}");
         rule.lift();
         assert_eq!(consumer(&aws, "acme", SEND).await.code, Some(0), "{part}");
-        let sent = aws.messages(QUEUE);
+        let mut sent = aws.messages(QUEUE);
+        sent.sort_by_key(|message| message.attributes["message_id"].clone());
         for (letter, sent) in before.iter().zip(&sent) {
             assert_eq!((&letter.body, &letter.attributes), (&sent.body, &sent.attributes), "{part}");
         }
