@@ -16,13 +16,14 @@
 //! | [`outage`], [`backoff`] | keeping receives back while the rest fails; pauses |
 //! | [`limits`] | the bounds, made to fit each other |
 //! | [`gauges`] | what can be read of it at any time |
-//! | [`seam`], [`calls`] | the calls to AWS, and the SDK behind them |
+//! | [`seam`], [`calls`], [`confirmed`] | the calls to AWS, the SDK behind them, what counts as its word |
 
 pub(crate) mod alarm;
 pub(crate) mod attempt;
 pub(crate) mod backoff;
 pub(crate) mod budget;
 pub(crate) mod calls;
+pub(crate) mod confirmed;
 pub(crate) mod deleter;
 pub(crate) mod desk;
 pub(crate) mod gather;

@@ -18,6 +18,7 @@ use tenancy::message::received::{ATTRIBUTES, SYSTEM_ATTRIBUTES};
 use tenancy::message::{MESSAGE_ID, TENANT_ID};
 use tenancy::tenant::Environment;
 
+use crate::drain::confirmed::Confirmed;
 use crate::drain::seam::{Ask, Aws, FailedEntry, Failure};
 use crate::record::{Record, Stamps};
 
@@ -132,7 +133,8 @@ impl Aws for Calls {
         let requests: Result<Vec<_>, BuildError> = records.iter().map(request).collect();
         let requests = requests.map_err(unbuilt)?;
         let answer = self.dynamodb.batch_write_item().request_items(table.name(), requests).send().await;
-        let unprocessed = answer.map_err(|error| failure(&error))?.unprocessed_items.unwrap_or_default();
+        // What is left over is always said, if with an empty map. Without it nothing is known to be stored.
+        let unprocessed = answer.map_err(|error| failure(&error))?.unprocessed_items.ok_or_else(Failure::unreadable)?;
         let left = |write: &WriteRequest| {
             let item = write.put_request().map(PutRequest::item)?;
             records.iter().position(|record| is_item_of(record, item))
@@ -144,6 +146,7 @@ impl Aws for Calls {
     async fn put(&self, table: Arc<TableArn>, record: Arc<Record>) -> Result<(), Failure> {
         let item = record.item(&self.stamps.at(Timestamp::now()));
         let call = self.dynamodb.put_item().table_name(table.name()).set_item(Some(item));
+        let call = call.customize().interceptor(Confirmed);
         call.send().await.map(drop).map_err(|error| failure(&error))
     }
 }

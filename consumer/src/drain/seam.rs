@@ -43,7 +43,7 @@ impl Failure {
         Self { fault: Fault::Throttled, code: None, text: "no record was processed".to_owned(), timed_out: false }
     }
 
-    /// The answer says something about records that were not written.
+    /// The answer says nothing of what is stored, or something about records that were not written.
     pub(crate) fn unreadable() -> Self {
         let text = "the answer leaves it open which records are stored".to_owned();
         Self { fault: Fault::Transient, code: None, text, timed_out: false }

@@ -68,10 +68,8 @@ impl Fault {
         let spoken = SPOKEN.iter().filter(|(service, ..)| *service == op.service());
         faults.extend(spoken.map(|&(_, status, code, _)| Self::Error(status, code, "scripted")));
         // Where an empty object is all that success says, it would be a lie that nobody can see through.
-        let says_nothing = matches!(
-            op,
-            Op::PutItem | Op::GetItem | Op::BatchWriteItem | Op::DeleteMessage | Op::ChangeMessageVisibility
-        );
+        let says_nothing =
+            matches!(op, Op::PutItem | Op::GetItem | Op::DeleteMessage | Op::ChangeMessageVisibility);
         if !says_nothing {
             faults.extend([Self::Reply(200, "{}".into()), Self::Reply(200, String::new())]);
         }
@@ -94,6 +92,9 @@ impl Fault {
                 Self::Unprocessed(Which::First(1)),
                 Self::Unprocessed(Which::All),
                 Self::UnprocessedStrangers,
+                Self::Reply(204, String::new()),
+                Self::Reply(200, r#"{"UnprocessedItems":null}"#.into()),
+                Self::Reply(200, r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}"#.into()),
             ]),
             Op::ReceiveMessage => faults.extend([
                 Self::Duplicates,
