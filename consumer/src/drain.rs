@@ -16,7 +16,8 @@
 //! | [`outage`], [`backoff`] | keeping receives back while the rest fails; pauses |
 //! | [`limits`] | the bounds, made to fit each other |
 //! | [`gauges`] | what can be read of it at any time |
-//! | [`seam`], [`calls`], [`confirmed`] | the calls to AWS, the SDK behind them, what counts as its word |
+//! | [`seam`], [`calls`] | the calls to AWS, and the SDK behind them |
+//! | [`confirmed`] | what counts as AWS's word that an item is stored |
 
 pub(crate) mod alarm;
 pub(crate) mod attempt;
@@ -160,7 +161,8 @@ impl<A: Aws> Drainer<A> {
             async {
                 let changes =
                     left.iter().map(|receipt| (receipt.queue.clone(), receipt.handle.clone(), Duration::ZERO));
-                visibility::change(&*self.aws, changes, self.limits.call.min(reserve / 2)).await;
+                // Two tries, and room for the end: a stop whose last calls hang is in time as well.
+                visibility::change(&*self.aws, changes, self.limits.call.min(reserve / 4)).await;
             },
             async {
                 let _ = timeout_at(deadline - reserve / 4, self.poison_tasks.wait()).await;

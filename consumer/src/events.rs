@@ -93,13 +93,20 @@ pub(crate) fn outage(what: Downstream, down: bool) {
     }
 }
 
-/// A message cannot be stored.
-pub(crate) fn poison(receipt: &Receipt, reason: Reason, hidden: Duration) {
+/// The table has no room for some records.
+pub(crate) fn crowded() {
+    tracing::warn!("the table has no room for some records; one poller goes on receiving while they are tried again");
+}
+
+/// A message cannot be stored; `cause` is what the table said to it.
+pub(crate) fn poison(receipt: &Receipt, reason: Reason, cause: Option<&Failure>, hidden: Duration) {
     counter!("consumer_messages_poison_total", "reason" => reason.as_str()).increment(1);
     tracing::error!(
         reason = reason.as_str(),
         sqs_message_id = %receipt.sqs_id,
         receives = receipt.receives,
+        code = cause.and_then(|cause| cause.code.as_deref()),
+        error = cause.map(|cause| cause.text.as_str()),
         trace_id = receipt.trace_id().as_deref(),
         next_receive_s = hidden.as_secs(),
         "a message cannot be stored: {reason}; it is left to the queue's redrive policy"

@@ -3,9 +3,11 @@
 //! `BatchWriteItem` refuses a batch as a whole when one item of it is wrong, so a batch that is refused is halved until the wrong
 //! ones stand alone; the others are stored by the same try. Where even that stores nothing it is rather the table that is
 //! wrong, and the rest is kept for a later try. A role that may only call `PutItem` gets the records
-//! written one by one.
+//! written one by one. Whether puts go through one of them finds out before the others follow: what denies batches may deny
+//! puts as well, and a thousand records in hand are not a thousand calls that fail.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +27,9 @@ const DOUBTFUL: usize = 2;
 /// After so long without the right to batches, they are tried again.
 const SINGLY_FOR: Duration = Duration::from_secs(15 * 60);
 
+/// What the table can have against a record. Any other code is not held against it.
+const OF_RECORDS: &[&str] = &["ValidationException", "ItemCollectionSizeLimitExceededException"];
+
 type Batch = Vec<Arc<Record>>;
 
 /// What came of a try.
@@ -34,8 +39,8 @@ pub(crate) struct Outcome {
     pub(crate) stored: Batch,
     /// To be tried again.
     pub(crate) again: Batch,
-    /// Refused by the table, each on its own.
-    pub(crate) refused: Batch,
+    /// Refused by the table, each on its own, and in which words.
+    pub(crate) refused: Vec<(Arc<Record>, Failure)>,
     /// Why some are to be tried again, unless the table only had no capacity for them.
     pub(crate) failure: Option<Failure>,
     /// How long the first answer took.
@@ -47,6 +52,8 @@ pub(crate) struct Outcome {
 pub(crate) struct Attempts<A> {
     aws: Arc<A>,
     singly: Mutex<Singly>,
+    /// The last puts all failed.
+    puts_fail: AtomicBool,
     tracer: Tracer,
 }
 
@@ -58,7 +65,7 @@ struct Singly {
 
 impl<A: Aws> Attempts<A> {
     pub(crate) fn new(aws: Arc<A>) -> Self {
-        Self { aws, singly: Mutex::default(), tracer: Tracer::of_process() }
+        Self { aws, singly: Mutex::default(), puts_fail: AtomicBool::new(false), tracer: Tracer::of_process() }
     }
 
     /// Tries to write `batch`; each call may take `limit`.
@@ -85,8 +92,7 @@ impl<A: Aws> Attempts<A> {
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
             let span = self.span("BatchWriteItem", table, &part);
-            let answer = timeout(limit, self.aws.write(table.clone(), part.clone())).await;
-            let answer = answer.unwrap_or_else(|_| Err(Failure::timeout(limit)));
+            let answer = answered(limit, self.aws.write(table.clone(), part.clone())).await;
             end(span, answer.as_ref().err());
             match answer {
                 Ok(unprocessed) => {
@@ -102,7 +108,7 @@ impl<A: Aws> Attempts<A> {
                     parts.push(part);
                 }
                 Err(failure) if failure.fault == Fault::Refused => {
-                    outcome.refused.append(&mut part);
+                    outcome.refused.extend(part.pop().map(|record| (record, failure.clone())));
                     if outcome.stored.is_empty() && outcome.refused.len() == DOUBTFUL {
                         outcome.again.extend(parts.drain(..).flatten());
                         outcome.failure = Some(failure);
@@ -132,6 +138,7 @@ impl<A: Aws> Attempts<A> {
         before: Outcome,
         denied: Failure,
     ) -> Outcome {
+        self.puts_fail.store(true, Ordering::Relaxed);
         let mut outcome = self.put_all(table, batch, limit).await;
         if outcome.stored.is_empty() && outcome.refused.is_empty() {
             outcome.failure = Some(denied);
@@ -144,28 +151,44 @@ impl<A: Aws> Attempts<A> {
         outcome
     }
 
-    async fn put_all(&self, table: &Arc<TableArn>, batch: Batch, limit: Duration) -> Outcome {
+    /// Each record by itself. While puts fail one goes ahead, and the others only if that one got somewhere.
+    async fn put_all(&self, table: &Arc<TableArn>, mut batch: Batch, limit: Duration) -> Outcome {
         let started = Instant::now();
+        let mut outcome = Outcome::default();
+        if self.puts_fail.load(Ordering::Relaxed) {
+            let rest = batch.split_off(batch.len().min(1));
+            self.put_each(table, batch, limit, &mut outcome).await;
+            if outcome.failure.is_some() {
+                outcome.again.extend(rest);
+                return outcome;
+            }
+            batch = rest;
+        }
+        self.put_each(table, batch, limit, &mut outcome).await;
+        outcome.answered = Some(started.elapsed());
+        let nothing = outcome.stored.is_empty() && outcome.refused.is_empty();
+        self.puts_fail.store(nothing, Ordering::Relaxed);
+        outcome
+    }
+
+    /// Each record by itself, all at a time.
+    async fn put_each(&self, table: &Arc<TableArn>, batch: Batch, limit: Duration, outcome: &mut Outcome) {
         let puts = batch.into_iter().map(|record| async move {
             let span = self.span("PutItem", table, std::slice::from_ref(&record));
-            let answer = timeout(limit, self.aws.put(table.clone(), record.clone())).await;
-            let answer = answer.unwrap_or_else(|_| Err(Failure::timeout(limit)));
+            let answer = answered(limit, self.aws.put(table.clone(), record.clone())).await;
             end(span, answer.as_ref().err());
             (record, answer)
         });
-        let mut outcome = Outcome::default();
         for (record, answer) in join_all(puts).await {
             match answer {
                 Ok(()) => outcome.stored.push(record),
-                Err(failure) if failure.fault == Fault::Refused => outcome.refused.push(record),
+                Err(failure) if failure.fault == Fault::Refused => outcome.refused.push((record, failure)),
                 Err(failure) => {
                     outcome.again.push(record);
                     outcome.failure = Some(failure);
                 }
             }
         }
-        outcome.answered = Some(started.elapsed());
-        outcome
     }
 
     /// The span of a call, if any of the records is traced.
@@ -192,6 +215,12 @@ impl<A: Aws> Attempts<A> {
             events::writes_singly();
         }
     }
+}
+
+/// What came of a call that may take `limit`.
+async fn answered<T>(limit: Duration, call: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let answer = timeout(limit, call).await.unwrap_or_else(|_| Err(Failure::timeout(limit)));
+    answer.map_err(|failure| failure.unless_refused_for(OF_RECORDS))
 }
 
 /// A call is over.

@@ -103,8 +103,13 @@ impl Aws for Calls {
             DeleteMessageBatchRequestEntry::builder().id(position.to_string()).receipt_handle(handle).build()
         };
         let entries = handles.into_iter().enumerate().map(entry).collect::<Result<Vec<_>, _>>().map_err(unbuilt)?;
+        let asked = entries.len();
         let call = self.sqs.delete_message_batch().queue_url(self.url(&queue)).set_entries(Some(entries));
-        Ok(failed_entries(call.send().await.map_err(|error| failure(&error))?.failed))
+        let answer = call.send().await.map_err(|error| failure(&error))?;
+        let mut failed = failed_entries(answer.failed);
+        let done = answer.successful.iter().map(|entry| entry.id.as_str());
+        failed.extend(unmentioned(asked, done, &failed));
+        Ok(failed)
     }
 
     async fn change_visibility(
@@ -162,6 +167,17 @@ fn seconds(duration: Duration) -> i32 {
     i32::try_from(duration.as_secs()).unwrap_or(i32::MAX)
 }
 
+/// The entries of a batch of `asked` that its answer speaks of neither way. Whether they are done is not known.
+fn unmentioned<'a>(asked: usize, done: impl Iterator<Item = &'a str>, failed: &[FailedEntry]) -> Vec<FailedEntry> {
+    let mut open = (0..asked).fold(0_u16, |open, at| open | 1 << at);
+    let done = done.filter_map(|id| id.parse().ok());
+    for position in done.chain(failed.iter().map(|entry| entry.position)).filter(|position| *position < asked) {
+        open &= !(1 << position);
+    }
+    let entry = |position| FailedEntry { position, sender_fault: false, code: "not mentioned".to_owned() };
+    (0..asked).filter(|position| open & 1 << position != 0).map(entry).collect()
+}
+
 /// The entries that failed, by the places that their ids name.
 pub(crate) fn failed_entries(failed: Vec<BatchResultErrorEntry>) -> Vec<FailedEntry> {
     let entry = |entry: BatchResultErrorEntry| {
@@ -193,4 +209,25 @@ where
 /// The code without the namespace that some answers put before it.
 fn short_code(code: &str) -> String {
     code.rsplit('#').next().unwrap_or(code).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(done: &[&str], failed: &[usize]) -> Vec<usize> {
+        let failed: Vec<_> = failed
+            .iter()
+            .map(|&position| FailedEntry { position, sender_fault: true, code: "x".to_owned() })
+            .collect();
+        unmentioned(3, done.iter().copied(), &failed).iter().map(|entry| entry.position).collect()
+    }
+
+    #[test]
+    fn what_an_answer_does_not_speak_of_is_not_done() {
+        assert_eq!(open(&["0", "1", "2"], &[]), [0_usize; 0]);
+        assert_eq!(open(&["0"], &[2]), [1]);
+        assert_eq!(open(&[], &[]), [0, 1, 2]);
+        assert_eq!(open(&["7", "x", "00"], &[9]), [1, 2], "strangers say nothing of ours");
+    }
 }

@@ -43,6 +43,16 @@ const ENTRY_PAUSE: Duration = Duration::from_millis(200);
 /// So often a call that fails as a whole is tried: about half a minute with its pauses.
 const CALL_TRIES: u32 = 12;
 
+/// What SQS can have against a batch of handles. Any other code says nothing of them.
+const OF_HANDLES: &[&str] = &[
+    "ReceiptHandleIsInvalid",
+    "InvalidIdFormat",
+    "InvalidParameterValue",
+    "InvalidParameterValueException",
+    "MissingParameter",
+    "ValidationException",
+];
+
 /// So many handles refused on their own, with none accepted, speak against the call.
 const DOUBTFUL: usize = 2;
 
@@ -194,6 +204,7 @@ impl<A: Aws> Deleter<A> {
             let answer = timeout(limit, self.aws.delete(first.queue.clone(), handles)).await;
             self.liveness.try_ended();
             let answer = answer.unwrap_or_else(|_| Err(Failure::timeout(limit)));
+            let answer = answer.map_err(|failure| failure.unless_refused_for(OF_HANDLES));
             if let (Some(Some(mut span)), Err(failure)) = (span, &answer) {
                 span.fail(failure.fault.as_str());
             }

@@ -3,10 +3,15 @@
 //! One call that fails is tried again and nothing else happens. Several in a row without a success between them, or one whose
 //! fault does not pass by itself, mean that what is received now could not be finished: receiving pauses until a try
 //! succeeds, so that the receive counts of good messages do not rise. It pauses only while somebody is trying.
+//!
+//! A table that says that it has no room is not down: it answers, and it counts by partition, so that a tenant who writes too much
+//! has no room while others have. Then receiving goes on with one poller, as far as more may be in hand.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tenancy::aws::Fault;
+use tokio::time::Instant;
 
 use crate::drain::pace::{Downstream, Pace};
 use crate::drain::seam::Failure;
@@ -14,6 +19,9 @@ use crate::events;
 
 /// So many failed tries in a row are an outage.
 const AN_OUTAGE: u32 = 3;
+
+/// That the table has no room for some is logged at most so often.
+const SAID_EVERY: Duration = Duration::from_secs(60);
 
 /// Whether a kind of call works.
 #[derive(Debug)]
@@ -26,8 +34,12 @@ pub(crate) struct Outage {
 #[derive(Debug, Default)]
 struct State {
     failures: u32,
+    /// Of the tries in a row that failed, those for want of room.
+    without_room: u32,
     trying: usize,
     down: bool,
+    crowded: bool,
+    said: Option<Instant>,
 }
 
 impl Outage {
@@ -51,6 +63,17 @@ impl Outage {
             self.pace.set_down(self.what, down);
             events::outage(self.what, down);
         }
+        let crowded = state.without_room >= AN_OUTAGE && state.trying > 0;
+        if crowded != state.crowded {
+            state.crowded = crowded;
+            self.pace.set_crowded(crowded);
+            // Others' records go through in between, so it comes and goes.
+            let now = Instant::now();
+            if crowded && state.said.is_none_or(|said| now >= said + SAID_EVERY) {
+                state.said = Some(now);
+                events::crowded();
+            }
+        }
     }
 }
 
@@ -65,7 +88,7 @@ impl Trial<'_> {
     /// A try did something.
     pub(crate) fn succeeded(&mut self) {
         let mut state = self.outage.lock();
-        state.failures = 0;
+        (state.failures, state.without_room) = (0, 0);
         self.outage.settle(&mut state);
     }
 
@@ -75,6 +98,12 @@ impl Trial<'_> {
         if !self.counted {
             self.counted = true;
             state.trying += 1;
+        }
+        if failure.fault == Fault::Throttled && self.outage.what == Downstream::Writes {
+            // An answer, if not the one that was hoped for.
+            (state.failures, state.without_room) = (0, state.without_room.saturating_add(1));
+            self.outage.settle(&mut state);
+            return;
         }
         let lasting = matches!(failure.fault, Fault::Gone | Fault::Denied | Fault::NoCredentials);
         state.failures = if lasting { AN_OUTAGE.max(state.failures) } else { state.failures.saturating_add(1) };
@@ -95,7 +124,6 @@ impl Drop for Trial<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn failure(fault: Fault) -> Failure {
         Failure { fault, code: None, text: "test".to_owned(), timed_out: false }
@@ -110,7 +138,7 @@ mod tests {
     fn a_failed_call_or_two_are_no_outage() {
         let (pace, outage) = outage();
         let mut trial = outage.trial();
-        trial.failed(&failure(Fault::Throttled));
+        trial.failed(&failure(Fault::Transient));
         trial.failed(&failure(Fault::Transient));
         assert!(pace.may_receive());
         trial.succeeded();
@@ -138,6 +166,18 @@ mod tests {
             trial.failed(&failure(fault));
             assert!(!pace.may_receive(), "{fault:?}");
         }
+    }
+
+    #[test]
+    fn a_table_without_room_for_some_is_not_down_but_deletes_that_are_throttled_are() {
+        let (pace, outage) = outage();
+        let mut trial = outage.trial();
+        (0..10).for_each(|_| trial.failed(&failure(Fault::Throttled)));
+        assert!(pace.may_receive());
+        let deletes = Outage::new(Downstream::Deletes, pace.clone());
+        let mut trial = deletes.trial();
+        (0..10).for_each(|_| trial.failed(&failure(Fault::Throttled)));
+        assert!(!pace.may_receive());
     }
 
     #[test]

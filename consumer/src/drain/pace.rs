@@ -2,7 +2,8 @@
 //!
 //! An idle queue is polled by one. Each receive that comes back full lets one more begin, one that comes back nearly empty
 //! sends one to sleep, so their number follows what is there. After an error all but one sleep, and that one probes, with
-//! growing pauses, until a receive succeeds. While writes or deletes fail as a whole nobody receives.
+//! growing pauses, until a receive succeeds. While writes or deletes fail as a whole nobody receives; while the table has no
+//! room for some records one goes on, since for other tenants' records it may well have.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,9 @@ use crate::drain::backoff::Backoff;
 
 /// Pauses after failed receives.
 const RECEIVE_BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(20));
+
+/// Pauses after receives that brought nothing of use: they grow while nothing else comes.
+const USELESS_BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_millis(200));
 
 /// What can make receiving pointless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,9 @@ pub(crate) enum Ended {
     Brought(usize, usize),
     /// With nothing, and the queue did not wait for anything to come: again at once would be hundreds of calls a second.
     EmptyAtOnce,
+    /// With messages of which none could be used. More of them at once would be hundreds of calls a second, and as many lines of
+    /// log as messages, where they come back at once.
+    Useless,
     /// With an error.
     Failed,
     /// Without a receive.
@@ -65,10 +72,13 @@ struct State {
     polling: usize,
     stopped: bool,
     down: [bool; 2],
+    /// What is received may have to wait in hand for long.
+    crowded: bool,
     not_before: Option<Instant>,
     held_until: Option<Instant>,
     failures: Backoff,
     last_failure: Option<Instant>,
+    useless: Backoff,
 }
 
 enum Turn {
@@ -81,6 +91,11 @@ enum Turn {
 impl State {
     fn is_open(&self) -> bool {
         !self.stopped && self.down == [false; 2]
+    }
+
+    /// How many may poll at a time.
+    fn allowed(&self) -> usize {
+        if self.crowded { 1 } else { self.allowed }
     }
 
     /// Until when all have to wait that are not waiting for something else.
@@ -98,7 +113,7 @@ impl State {
         if self.stopped {
             return Turn::Stop;
         }
-        if !self.is_open() || self.polling >= self.allowed {
+        if !self.is_open() || self.polling >= self.allowed() {
             return Turn::Wait;
         }
         if let Some(at) = self.pause(now) {
@@ -118,10 +133,12 @@ impl Pace {
             polling: 0,
             stopped: false,
             down: [false; 2],
+            crowded: false,
             not_before: None,
             held_until: None,
             failures: RECEIVE_BACKOFF,
             last_failure: None,
+            useless: USELESS_BACKOFF,
         };
         Self { state: Mutex::new(state), changed: Notify::new(), at_depth: AtomicBool::new(false), idle_pause }
     }
@@ -167,12 +184,20 @@ impl Pace {
             Ended::Unused => {}
             Ended::EmptyAtOnce => {
                 state.recovered();
+                state.useless.reset();
                 state.allowed = (state.allowed - 1).max(1);
                 state.not_before = Some(now + self.idle_pause);
                 self.at_depth.store(false, Ordering::Relaxed);
             }
+            Ended::Useless => {
+                state.recovered();
+                state.allowed = (state.allowed - 1).max(1);
+                state.not_before = Some(now + state.useless.half_jitter());
+                self.at_depth.store(false, Ordering::Relaxed);
+            }
             Ended::Brought(messages, asked) => {
                 state.recovered();
+                state.useless.reset();
                 // SQS does not always fill a receive that it could fill.
                 self.at_depth.store(messages * 2 >= asked, Ordering::Relaxed);
                 if messages >= asked {
@@ -193,7 +218,7 @@ impl Pace {
             }
         }
         // The one who ends goes on by itself; another one is woken when there is room for two.
-        if state.polling + 1 < state.allowed {
+        if state.polling + 1 < state.allowed() {
             self.changed.notify_one();
         }
         news
@@ -204,6 +229,15 @@ impl Pace {
         let mut state = self.lock();
         let before = std::mem::replace(&mut state.down[what as usize], down);
         if before && !down {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Says whether the table has no room for some of what is in hand. Then one poller goes on, within what may be in hand.
+    pub(crate) fn set_crowded(&self, crowded: bool) {
+        let mut state = self.lock();
+        let before = std::mem::replace(&mut state.crowded, crowded);
+        if before && !crowded {
             self.changed.notify_waiters();
         }
     }

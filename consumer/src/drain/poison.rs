@@ -11,7 +11,7 @@ use thiserror::Error;
 use tokio_util::task::TaskTracker;
 
 use crate::drain::desk::Receipt;
-use crate::drain::seam::Aws;
+use crate::drain::seam::{Aws, Failure};
 use crate::drain::visibility;
 use crate::events;
 
@@ -58,6 +58,8 @@ impl Reason {
 pub(crate) struct Poisoned {
     pub(crate) receipt: Receipt,
     pub(crate) reason: Reason,
+    /// What the table said to it, if it was asked.
+    pub(crate) cause: Option<Failure>,
 }
 
 /// How long a message stays hidden that was received so often.
@@ -73,7 +75,7 @@ pub(crate) fn isolate<A: Aws>(aws: &Arc<A>, tasks: &TaskTracker, messages: Vec<P
     let mut changes = Vec::with_capacity(messages.len());
     for mut message in messages {
         let hidden = hidden_for(message.receipt.receives);
-        events::poison(&message.receipt, message.reason, hidden);
+        events::poison(&message.receipt, message.reason, message.cause.as_ref(), hidden);
         message.receipt.end_span(Some(message.reason.as_str()));
         changes.push((message.receipt, hidden));
     }

@@ -89,9 +89,11 @@ impl<A: Aws> Poller<A> {
         match answer.unwrap_or_else(|_| Err(Failure::timeout(self.limits.receive))) {
             Ok(messages) => {
                 let brought = messages.len();
-                self.take_in(messages, &queue, reservation, asked);
+                let useful = self.take_in(messages, &queue, reservation, asked);
                 let waited = asked.elapsed() * 2 >= self.limits.ask.wait && !self.limits.ask.wait.is_zero();
-                Ok(if brought > 0 || waited {
+                Ok(if brought > 0 && useful == 0 {
+                    Ended::Useless
+                } else if brought > 0 || waited {
                     Ended::Brought(brought, self.limits.ask.most)
                 } else {
                     Ended::EmptyAtOnce
@@ -106,8 +108,14 @@ impl<A: Aws> Poller<A> {
         }
     }
 
-    /// Passes on what can be stored and isolates what cannot.
-    fn take_in(&self, messages: Vec<Message>, queue: &Arc<QueueArn>, mut reservation: Reservation, asked: Instant) {
+    /// Passes on what can be stored and isolates what cannot. How many can be stored.
+    fn take_in(
+        &self,
+        messages: Vec<Message>,
+        queue: &Arc<QueueArn>,
+        mut reservation: Reservation,
+        asked: Instant,
+    ) -> usize {
         let arrival = Arrival {
             queue: queue.clone(),
             hidden_until: Instant::now() + self.limits.ask.visibility,
@@ -147,7 +155,7 @@ impl<A: Aws> Poller<A> {
                 Ok(_) => Reason::TooLarge,
                 Err(rejection) => Reason::Rejected(rejection),
             };
-            poisoned.push(Poisoned { receipt, reason });
+            poisoned.push(Poisoned { receipt, reason, cause: None });
         }
         if !traced.is_empty() {
             let began = SystemTime::now().checked_sub(asked.elapsed());
@@ -160,7 +168,9 @@ impl<A: Aws> Poller<A> {
         drop(reservation);
         events::received(count);
         self.gauges.received(oldest);
+        let useful = records.len();
         self.writer.accept(records);
         isolate(&self.aws, &self.poison_tasks, poisoned);
+        useful
     }
 }

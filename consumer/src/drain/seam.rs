@@ -54,6 +54,16 @@ impl Failure {
         Self { fault: Fault::Transient, code: None, text: "a bug of ours".to_owned(), timed_out: false }
     }
 
+    /// A refusal as it stands if it is for one of `reasons`, or for its size without a code. Other words for "no" are a gateway's or
+    /// news to us: they say nothing of what was in the call, and the same may be taken a moment later.
+    pub(crate) fn unless_refused_for(mut self, reasons: &[&str]) -> Self {
+        let known = self.code.as_deref().is_none_or(|code| reasons.contains(&code));
+        if self.fault == Fault::Refused && !known {
+            self.fault = Fault::Transient;
+        }
+        self
+    }
+
     /// The role may not make this call at all, as opposed to an identity that is not accepted.
     pub(crate) fn is_access_denied(&self) -> bool {
         self.code.as_deref().is_some_and(|code| matches!(code, "AccessDeniedException" | "AccessDenied"))

@@ -169,7 +169,7 @@ impl<A: Aws> Writer<A> {
             let now = Instant::now();
             let left = state.desk.abandon(number, now);
             self.launch(state);
-            let left = left.into_iter().map(|receipt| Poisoned { receipt, reason: Reason::Broken });
+            let left = left.into_iter().map(|receipt| Poisoned { receipt, reason: Reason::Broken, cause: None });
             isolate(&self.aws, &self.poison_tasks, left.collect());
         } else {
             self.launch(state);
@@ -210,7 +210,7 @@ impl<A: Aws> Writer<A> {
             trial.succeeded();
             backoff.reset();
         }
-        self.finish(&stored, &refused, answered);
+        self.finish(&stored, refused, answered);
         if again.is_empty() {
             return again;
         }
@@ -236,7 +236,12 @@ impl<A: Aws> Writer<A> {
     }
 
     /// Takes decided records off the desk: stored ones are deleted from the queue, refused ones isolated.
-    fn finish(self: &Arc<Self>, stored: &[Arc<Record>], refused: &[Arc<Record>], answered: Option<Duration>) {
+    fn finish(
+        self: &Arc<Self>,
+        stored: &[Arc<Record>],
+        refused: Vec<(Arc<Record>, Failure)>,
+        answered: Option<Duration>,
+    ) {
         let now = Instant::now();
         let mut done = Vec::with_capacity(stored.len());
         let mut poisoned = Vec::new();
@@ -248,12 +253,15 @@ impl<A: Aws> Writer<A> {
             for record in stored {
                 done.append(&mut state.desk.finish(record, now));
             }
-            for record in refused {
-                poisoned.append(&mut state.desk.finish(record, now));
+            let alone = refused.len() <= 1;
+            for (record, cause) in refused {
+                let receipts = state.desk.finish(&record, now).into_iter();
+                let cause = |receipt| Poisoned { receipt, reason: Reason::Refused, cause: Some(cause.clone()) };
+                poisoned.extend(receipts.map(cause));
             }
             if !stored.is_empty() {
                 state.refusals.reset();
-            } else if refused.len() > 1 {
+            } else if !alone {
                 // Not one bad record among good ones: the table takes none. The fewer receives that costs, the better.
                 self.pace.hold_until(now + state.refusals.half_jitter());
             }
@@ -265,8 +273,7 @@ impl<A: Aws> Writer<A> {
             done.iter_mut().for_each(|receipt| receipt.end_span(None));
             self.deleter.accept(done);
         }
-        let poisoned = poisoned.into_iter().map(|receipt| Poisoned { receipt, reason: Reason::Refused });
-        isolate(&self.aws, &self.poison_tasks, poisoned.collect());
+        isolate(&self.aws, &self.poison_tasks, poisoned);
     }
 
     /// The messages in hand that others would see before `before`; they count as hidden until `until` from now on.

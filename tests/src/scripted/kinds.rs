@@ -68,8 +68,7 @@ impl Fault {
         let spoken = SPOKEN.iter().filter(|(service, ..)| *service == op.service());
         faults.extend(spoken.map(|&(_, status, code, _)| Self::Error(status, code, "scripted")));
         // Where an empty object is all that success says, it would be a lie that nobody can see through.
-        let says_nothing =
-            matches!(op, Op::PutItem | Op::GetItem | Op::DeleteMessage | Op::ChangeMessageVisibility);
+        let says_nothing = matches!(op, Op::PutItem | Op::GetItem | Op::DeleteMessage | Op::ChangeMessageVisibility);
         if !says_nothing {
             faults.extend([Self::Reply(200, "{}".into()), Self::Reply(200, String::new())]);
         }

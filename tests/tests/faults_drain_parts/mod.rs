@@ -1,4 +1,5 @@
 mod alive;
+mod between;
 mod deleting;
 mod hiding;
 mod matrix;

@@ -1,6 +1,7 @@
 //! Draining against a scripted AWS, in paused time: each rule with the calls and times that follow from it.
 
 mod alive;
+mod blame;
 mod deletes;
 mod fake;
 mod flow;
@@ -35,14 +36,19 @@ fn limits(visibility: u64) -> Limits {
     Limits::new(64, 2_048, 8_388_608, Duration::from_secs(visibility), Duration::from_secs(30))
 }
 
-/// Starts draining as `acme`.
-fn start_with(fake: &Fake, limits: Limits) -> Running {
+/// Starts draining as `environment`.
+fn start_in(fake: &Fake, environment: &str, limits: Limits) -> Running {
     let liveness = Arc::new(Liveness::new(TOO_LONG));
-    let drainer =
-        Drainer::new(fake.clone(), "acme".parse().unwrap(), limits, Stamps::new("acme", None), liveness.clone());
+    let stamps = Stamps::new(environment, None);
+    let drainer = Drainer::new(fake.clone(), environment.parse().unwrap(), limits, stamps, liveness.clone());
     let (stop, stopped) = oneshot::channel();
     let ended = tokio::spawn(drainer.run(async { stopped.await.unwrap() }));
     Running { stop, ended, liveness }
+}
+
+/// Starts draining as `acme`.
+fn start_with(fake: &Fake, limits: Limits) -> Running {
+    start_in(fake, "acme", limits)
 }
 
 fn start(fake: &Fake) -> Running {

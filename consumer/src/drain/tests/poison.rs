@@ -74,3 +74,19 @@ async fn a_message_without_a_receipt_handle_is_left_alone() {
     assert_eq!(fake.stored(), ["a"]);
     assert_eq!(fake.deleted(), ["h-a"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn messages_of_which_none_can_be_used_are_not_received_as_fast_as_they_come_back() {
+    let mut odd = message("odd");
+    odd.receipt_handle = None;
+    for useless in [odd, message_of("x", None, "bad", "h-bad")] {
+        let mut fake = Fake::new();
+        for _ in 0..10_000 {
+            fake = fake.receives_in(millis(1), Ok(vec![useless.clone()]));
+        }
+        let _running = start(&fake);
+        pass(10_000).await;
+        let receives = fake.receives().len();
+        assert!((40..=120).contains(&receives), "{receives} receives in 10 s");
+    }
+}

@@ -105,7 +105,7 @@ async fn calls_that_never_answer_do_not_hold_up_the_handing_back() {
     let running = start(&fake);
     pass(100).await;
     let took = running.stop_within(10 * SECOND).await;
-    assert!(took <= 10 * SECOND, "{took:?}");
+    assert!(took <= millis(9_500), "the process has to end within the ten seconds, after this: {took:?}");
 }
 
 #[tokio::test(start_paused = true)]
