@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tests::scripted::{Aws, Fault, Op, QueueSpec, Service as AwsService, TableSpec, Which};
 use tests::service::{Kind, Launch};
 
-use super::{DEAD, QUEUE, TABLE, acme, consumer, drained, put, put_many};
+use super::{DEAD, QUEUE, TABLE, acme, consumer, put, put_many};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_whose_connections_all_died_in_silence_costs_one_time_limit_and_not_one_a_connection() {
