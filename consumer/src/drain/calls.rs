@@ -216,10 +216,8 @@ mod tests {
     use super::*;
 
     fn open(done: &[&str], failed: &[usize]) -> Vec<usize> {
-        let failed: Vec<_> = failed
-            .iter()
-            .map(|&position| FailedEntry { position, sender_fault: true, code: "x".to_owned() })
-            .collect();
+        let failed: Vec<_> =
+            failed.iter().map(|&position| FailedEntry { position, sender_fault: true, code: "x".to_owned() }).collect();
         unmentioned(3, done.iter().copied(), &failed).iter().map(|entry| entry.position).collect()
     }
 
