@@ -17,14 +17,12 @@
 //! | [`limits`] | the bounds, made to fit each other |
 //! | [`gauges`] | what can be read of it at any time |
 //! | [`seam`], [`calls`] | the calls to AWS, and the SDK behind them |
-//! | [`confirmed`] | what counts as AWS's word that an item is stored |
 
 pub(crate) mod alarm;
 pub(crate) mod attempt;
 pub(crate) mod backoff;
 pub(crate) mod budget;
 pub(crate) mod calls;
-pub(crate) mod confirmed;
 pub(crate) mod deleter;
 pub(crate) mod desk;
 pub(crate) mod gather;

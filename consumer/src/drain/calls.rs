@@ -12,13 +12,12 @@ use aws_sdk_sqs::types::{
 };
 use jiff::Timestamp;
 use tenancy::arn::{QueueArn, TableArn};
-use tenancy::aws::{Clients, Fault, describe, fault_of};
+use tenancy::aws::{Clients, Confirmed, Fault, describe, fault_of};
 use tenancy::directory::{Directory, LookupError};
 use tenancy::message::received::{ATTRIBUTES, SYSTEM_ATTRIBUTES};
 use tenancy::message::{MESSAGE_ID, TENANT_ID};
 use tenancy::tenant::Environment;
 
-use crate::drain::confirmed::Confirmed;
 use crate::drain::seam::{Ask, Aws, FailedEntry, Failure};
 use crate::record::{Record, Stamps};
 
