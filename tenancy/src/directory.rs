@@ -1,7 +1,8 @@
 //! Which queue and which table are whose: the parameters `/ENVIRONMENT/consumer_sqs` and `/ENVIRONMENT/consumer_ddb` of SSM.
 //!
 //! A value is read once and kept; after its time to live it is read again in the background while the old one serves, so
-//! that in steady state no request waits for SSM. Ids that do not exist are remembered for seconds, in bounded number, and
+//! that in steady state no request waits for SSM. One that nobody asked for until it was older than that and a tenth is read before
+//! it serves, unless SSM does not answer within two seconds. Ids that do not exist are remembered for seconds, in bounded number, and
 //! ids not yet known share a small budget of calls, since the whole account has 40 a second: whoever tries ids at random
 //! uses up that budget and nothing else.
 
@@ -63,7 +64,8 @@ impl Directory {
     /// A directory that knows nothing yet.
     ///
     /// Lookups of `own` are not held against the budget for unknown ids. Values are taken as read for `ttl`, less up to a
-    /// fifth of it, by chance, so that pods started together do not read together.
+    /// fifth of it, by chance, so that pods started together do not read together. None serves longer than `ttl` and a tenth of it
+    /// while SSM can be read.
     #[must_use]
     pub fn new(ssm: aws_sdk_ssm::Client, region: &Region, own: &Environment, ttl: Duration) -> Self {
         let fetcher = Fetcher::new(ssm);
@@ -80,6 +82,15 @@ impl Directory {
     /// See [`LookupError`].
     pub async fn queue(&self, of: &Environment) -> Result<Arc<QueueArn>, LookupError> {
         self.queues.get(of).await
+    }
+
+    /// As [`Directory::queue`], for whoever is about to turn a request away because of what is known: that may be what was true
+    /// before a change. What was read longer than half a minute ago is read again, if the budget for unknown ids allows it.
+    ///
+    /// # Errors
+    /// See [`LookupError`].
+    pub async fn queue_confirmed(&self, of: &Environment) -> Result<Arc<QueueArn>, LookupError> {
+        self.queues.get_confirmed(of).await
     }
 
     /// The table of an environment.
@@ -99,7 +110,7 @@ impl Directory {
     }
 
     /// Says that AWS does not know this queue of `of` (any more): the next lookup reads the parameter anew, at most every few
-    /// seconds while it still names the same queue.
+    /// seconds while it still names the same queue or cannot be read.
     pub fn queue_is_gone(&self, of: &Environment, gone: &QueueArn) {
         self.queues.forget(of, gone);
     }

@@ -104,16 +104,35 @@ impl Registry {
 
     /// Our own parameter may not exist yet, when pods start before Terraform is done; that is not the tenant's error.
     async fn own_queue(&self) -> Result<Arc<QueueArn>, Problem> {
-        self.0.directory.queue(&self.0.environment).await.map_err(|error| match error {
-            LookupError::NotFound => Problem::UNAVAILABLE,
-            other => other.into(),
-        })
+        self.0.directory.queue(&self.0.environment).await.map_err(own_problem)
     }
 
     async fn pooled_route(&self, pool: &PoolId, caller: &Caller) -> Result<Route, Problem> {
         let own = self.own_queue().await?;
         let registered_at = Environment::Tenant(caller.tenant.clone());
         let queue = self.0.directory.queue(&registered_at).await?;
+        let (queue, pooled) = match self.admit(pool, caller, &own, &queue) {
+            Ok(pooled) => (queue, pooled),
+            // Where a queue was replaced or a tenant has moved, one of both may be known from before that.
+            Err(_) => {
+                let (own, queue) = Box::pin(self.confirmed(&registered_at)).await?;
+                let pooled = self.admit(pool, caller, &own, &queue)?;
+                (queue, pooled)
+            }
+        };
+        Ok(Route { tenant: caller.tenant.clone(), registered_at, queue, pooled })
+    }
+
+    /// Our own queue and the one of a tenant, as they are now.
+    async fn confirmed(&self, registered_at: &Environment) -> Result<(Arc<QueueArn>, Arc<QueueArn>), Problem> {
+        let directory = &self.0.directory;
+        let (own, queue) =
+            tokio::join!(directory.queue_confirmed(&self.0.environment), directory.queue_confirmed(registered_at));
+        Ok((own.map_err(own_problem)?, queue?))
+    }
+
+    /// Whether a tenant with this queue shares ours, if it is served here at all and the caller says what is registered.
+    fn admit(&self, pool: &PoolId, caller: &Caller, own: &QueueArn, queue: &QueueArn) -> Result<bool, Problem> {
         let pooled = queue == own;
         if !pooled && (self.0.serves == Serves::OwnQueue || is_of_another_pool(queue.name(), pool, &caller.tenant)) {
             return Err(Problem::NotServed);
@@ -123,10 +142,15 @@ impl Registry {
             Some(Tier::Basic) => pooled,
             Some(Tier::Advanced | Tier::Premium) => !pooled,
         };
-        if !fits {
-            return Err(Problem::TierConflict);
-        }
-        Ok(Route { tenant: caller.tenant.clone(), registered_at, queue, pooled })
+        if fits { Ok(pooled) } else { Err(Problem::TierConflict) }
+    }
+}
+
+/// What it means for a caller that our own queue cannot be had.
+fn own_problem(error: LookupError) -> Problem {
+    match error {
+        LookupError::NotFound => Problem::UNAVAILABLE,
+        other => other.into(),
     }
 }
 

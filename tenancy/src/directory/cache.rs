@@ -1,8 +1,11 @@
 //! What was read, how long it holds, and one flight a key.
+//!
+//! A value has three ages. Fresh, it serves. Due, it serves and is read again beside that, so that a tenant with traffic never
+//! waits. Stale, which only a value becomes that nobody asked for, it serves when SSM cannot be read, and not before: its queue
+//! may be another tenant's by now.
 
 use std::collections::HashMap;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -23,8 +26,17 @@ const ABSENT_FOR: Duration = Duration::from_secs(5);
 /// How many absent ids are remembered. Beyond, an unknown id costs a lookup of the budget.
 const MOST_ABSENT: usize = 10_000;
 
-/// After a refresh that failed, and after a reading because of a resource that is gone which named the same one again.
+/// After a reading that failed, and after a reading because of a resource that is gone which named the same one again.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// How long a value is not stale after a reading that failed: longer than the next one takes, if that is not answered either.
+const HOLDS_ON_FOR: Duration = Duration::from_secs(15);
+
+/// How long a request waits for a stale value's reading before it goes on with the value in hand.
+const STALE_WAIT: Duration = Duration::from_secs(2);
+
+/// The age from which a value is no reason to turn a request away.
+const DOUBTED_AFTER: Duration = Duration::from_secs(30);
 
 /// Something that a parameter names.
 pub(super) trait Resource: FromStr<Err = ArnError> + PartialEq + Send + Sync + 'static {
@@ -65,11 +77,59 @@ type Flight<T> = watch::Receiver<Option<Result<Arc<T>, LookupError>>>;
 #[derive(Debug)]
 struct Entry<T> {
     value: Arc<T>,
-    /// Until then the parameter is not read for being gone: it was, and named the same resource.
-    keeps_until: Option<Instant>,
-    fresh_until: Mutex<Instant>,
-    refreshing: AtomicBool,
-    gone: AtomicBool,
+    holds: Mutex<Holds>,
+}
+
+#[derive(Debug)]
+struct Holds {
+    /// From then it is read again in the background.
+    due: Instant,
+    /// From then it is not served without a reading.
+    stale: Instant,
+    /// From then it is no reason to turn a request away.
+    doubted: Instant,
+    /// AWS said that what it names is gone.
+    gone: bool,
+    /// Until then that is not believed again: it was read for this reason, or could not be.
+    kept_until: Option<Instant>,
+}
+
+enum Age {
+    Fresh,
+    Due,
+    Stale,
+}
+
+impl<T> Entry<T> {
+    /// How old it is. Whoever learns that it is due has to have it read: nobody else learns so for a while.
+    fn age(&self) -> Age {
+        let now = Instant::now();
+        let mut holds = lock(&self.holds);
+        if now >= holds.stale {
+            return Age::Stale;
+        }
+        if now >= holds.due {
+            holds.due = now + AGAIN_AFTER;
+            return Age::Due;
+        }
+        Age::Fresh
+    }
+
+    fn is_doubted(&self) -> bool {
+        lock(&self.holds).doubted <= Instant::now()
+    }
+
+    /// It could not be read, so it serves on.
+    fn hold_on(&self) {
+        let now = Instant::now();
+        let mut holds = lock(&self.holds);
+        holds.due = now + jittered(AGAIN_AFTER);
+        holds.stale = holds.stale.max(now + HOLDS_ON_FOR);
+        holds.doubted = now + AGAIN_AFTER;
+        if holds.gone {
+            holds.kept_until = Some(now + AGAIN_AFTER);
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -94,33 +154,39 @@ impl<T: Resource> Cache<T> {
     }
 
     pub(super) async fn get(&self, of: &Environment) -> Result<Arc<T>, LookupError> {
-        let entry = self.entry(of);
-        if let Some(entry) = entry.as_ref().filter(|entry| !entry.gone.load(Ordering::Relaxed)) {
-            self.0.hits.increment(1);
-            self.refresh_if_due(of, entry);
-            return Ok(entry.value.clone());
+        // Whoever waits does so in a box, so that the many who do not are small.
+        let Some(entry) = self.entry(of) else {
+            return Box::pin(self.first(of)).await;
+        };
+        match entry.age() {
+            Age::Fresh => {}
+            Age::Due => drop(self.board(of, Urgency::Known)),
+            Age::Stale => return Box::pin(self.anew(of, &entry, Urgency::Known)).await,
         }
-        if let Some((until, error)) = lock(&self.0.absent).get(of)
-            && *until > Instant::now()
-        {
-            return Err(*error);
+        self.0.hits.increment(1);
+        Ok(entry.value.clone())
+    }
+
+    /// As `get`, for whoever is about to turn a request away because of the value: one of half a minute ago is read again if
+    /// the budget for unknown ids, which clients can use up, has a call left.
+    pub(super) async fn get_confirmed(&self, of: &Environment) -> Result<Arc<T>, LookupError> {
+        match self.entry(of).filter(|entry| entry.is_doubted()) {
+            Some(entry) => self.anew(of, &entry, Urgency::New).await,
+            None => self.get(of).await,
         }
-        self.0.misses.increment(1);
-        // What exists for all we know was not made up by a client.
-        let exists = entry.is_some() || *of == *self.0.own;
-        let mut flight = self.board(of, if exists { Urgency::Known } else { Urgency::New });
-        let outcome = flight.wait_for(Option::is_some).await.ok().and_then(|outcome| (*outcome).clone());
-        outcome.unwrap_or(Err(LookupError::Unavailable))
     }
 
     /// Says that `gone` does not exist any more: if it is still what is known of `of`, and was not read for that reason only just
-    /// now, the next lookup reads the parameter. A queue or table that is gone is worth nothing, so it is not used meanwhile.
+    /// now, the next lookup reads the parameter and uses `gone` only if that cannot be read.
     pub(super) fn forget(&self, of: &Environment, gone: &T) {
         if let Some(entry) = self.entry(of)
             && *entry.value == *gone
-            && entry.keeps_until.is_none_or(|until| until <= Instant::now())
         {
-            entry.gone.store(true, Ordering::Relaxed);
+            let now = Instant::now();
+            let mut holds = lock(&entry.holds);
+            if holds.kept_until.is_none_or(|until| until <= now) {
+                (holds.gone, holds.stale) = (true, now);
+            }
         }
     }
 
@@ -134,6 +200,40 @@ impl<T: Resource> Cache<T> {
         self.0.known.read().unwrap_or_else(PoisonError::into_inner).get(of).cloned()
     }
 
+    /// What was never read, or is not there.
+    async fn first(&self, of: &Environment) -> Result<Arc<T>, LookupError> {
+        if let Some((until, error)) = lock(&self.0.absent).get(of)
+            && *until > Instant::now()
+        {
+            return Err(*error);
+        }
+        self.0.misses.increment(1);
+        // What exists for all we know was not made up by a client.
+        let exists = *of == *self.0.own;
+        landed(self.board(of, if exists { Urgency::Known } else { Urgency::New })).await
+    }
+
+    /// What is read now, or else the value in hand.
+    async fn anew(&self, of: &Environment, entry: &Entry<T>, urgency: Urgency) -> Result<Arc<T>, LookupError> {
+        let mut flight = self.board(of, urgency);
+        let read = async {
+            loop {
+                match landed(flight).await {
+                    // Somebody else's flight that the budget had no call for.
+                    Err(LookupError::Busy) if urgency == Urgency::Known => flight = self.board(of, urgency),
+                    outcome => return outcome,
+                }
+            }
+        };
+        let patience = if self.0.fetcher.is_down() { Duration::ZERO } else { STALE_WAIT };
+        match tokio::time::timeout(patience, read).await {
+            Ok(outcome @ (Ok(_) | Err(LookupError::NotFound))) => return outcome,
+            Ok(Err(LookupError::Busy)) => {}
+            Ok(Err(LookupError::Unavailable | LookupError::Invalid)) | Err(_) => entry.hold_on(),
+        }
+        Ok(entry.value.clone())
+    }
+
     /// Joins the lookup under way for `of`, or starts one. It runs in a task of its own: whoever waits may give up.
     fn board(&self, of: &Environment, urgency: Urgency) -> Flight<T> {
         let mut flights = lock(&self.0.flights);
@@ -145,39 +245,28 @@ impl<T: Resource> Cache<T> {
         drop(flights);
         let (this, of) = (self.clone(), of.clone());
         tokio::spawn(async move {
-            let outcome = this.read(&of, urgency).await;
-            match &outcome {
-                Ok(value) => this.learn(&of, value.clone()),
-                Err(error @ (LookupError::NotFound | LookupError::Invalid)) => this.learn_absent(&of, *error),
-                Err(LookupError::Busy | LookupError::Unavailable) => {}
+            if this.entry(&of).is_some() {
+                this.0.refreshes.increment(1);
             }
-            lock(&this.0.flights).remove(&of);
-            let _ = land.send(Some(outcome));
-        });
-        flight
-    }
-
-    fn refresh_if_due(&self, of: &Environment, entry: &Arc<Entry<T>>) {
-        let due = *lock(&entry.fresh_until) <= Instant::now();
-        if !due || entry.refreshing.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        self.0.refreshes.increment(1);
-        let (this, of, entry) = (self.clone(), of.clone(), entry.clone());
-        tokio::spawn(async move {
-            match this.read(&of, Urgency::Known).await {
-                Ok(value) => this.learn(&of, value),
-                Err(LookupError::NotFound) => {
+            let outcome = this.read(&of, urgency).await;
+            match (&outcome, this.entry(&of)) {
+                (Ok(value), before) => this.learn(&of, value.clone(), before),
+                (Err(LookupError::Busy), _) => {}
+                (Err(LookupError::NotFound), Some(_)) => {
                     // Nobody is served by a parameter that was taken away.
                     tracing::warn!(parameter = parameter_name(&of, T::PARAMETER), "the parameter is gone");
                     this.0.known.write().unwrap_or_else(PoisonError::into_inner).remove(&of);
                     this.learn_absent(&of, LookupError::NotFound);
                 }
                 // The value in hand served until now and serves on.
-                Err(_) => *lock(&entry.fresh_until) = Instant::now() + jittered(AGAIN_AFTER),
+                (Err(LookupError::Unavailable | LookupError::Invalid), Some(entry)) => entry.hold_on(),
+                (Err(error @ (LookupError::NotFound | LookupError::Invalid)), None) => this.learn_absent(&of, *error),
+                (Err(LookupError::Unavailable), None) => {}
             }
-            entry.refreshing.store(false, Ordering::Relaxed);
+            lock(&this.0.flights).remove(&of);
+            let _ = land.send(Some(outcome));
         });
+        flight
     }
 
     async fn read(&self, of: &Environment, urgency: Urgency) -> Result<Arc<T>, LookupError> {
@@ -193,15 +282,18 @@ impl<T: Resource> Cache<T> {
         }
     }
 
-    fn learn(&self, of: &Environment, value: Arc<T>) {
+    fn learn(&self, of: &Environment, value: Arc<T>, before: Option<Arc<Entry<T>>>) {
         let now = Instant::now();
-        let fresh_until = Mutex::new(now + jittered(self.0.ttl));
-        let (refreshing, gone) = (AtomicBool::default(), AtomicBool::default());
+        let named_again = before.is_some_and(|before| *before.value == *value && lock(&before.holds).gone);
+        let holds = Mutex::new(Holds {
+            due: now + jittered(self.0.ttl),
+            stale: now + self.0.ttl + self.0.ttl / 10,
+            doubted: now + DOUBTED_AFTER,
+            gone: false,
+            kept_until: named_again.then(|| now + AGAIN_AFTER),
+        });
         let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
-        let named_again =
-            known.get(of).is_some_and(|before| before.gone.load(Ordering::Relaxed) && *before.value == *value);
-        let keeps_until = named_again.then(|| now + AGAIN_AFTER);
-        known.insert(of.clone(), Arc::new(Entry { value, keeps_until, fresh_until, refreshing, gone }));
+        known.insert(of.clone(), Arc::new(Entry { value, holds }));
     }
 
     pub(super) fn learn_absent(&self, of: &Environment, error: LookupError) {
@@ -214,6 +306,12 @@ impl<T: Resource> Cache<T> {
             absent.insert(of.clone(), (now + jittered(ABSENT_FOR), error));
         }
     }
+}
+
+/// What a flight brings.
+async fn landed<T>(mut flight: Flight<T>) -> Result<Arc<T>, LookupError> {
+    let outcome = flight.wait_for(Option::is_some).await.ok().and_then(|outcome| (*outcome).clone());
+    outcome.unwrap_or(Err(LookupError::Unavailable))
 }
 
 /// From four fifths of `time` to all of it.

@@ -20,6 +20,13 @@ struct Script {
     parameters: HashMap<String, String>,
     failures: VecDeque<(u16, &'static str)>,
     calls: Vec<Vec<String>>,
+    /// Names that the role may not read, and ones that answers leave out.
+    denied: Vec<String>,
+    left_out: Vec<String>,
+    /// Whether the role may not call `GetParameters`.
+    denies_together: bool,
+    /// How long an answer takes, if longer than usual.
+    after: Option<Duration>,
 }
 
 impl Ssm {
@@ -47,6 +54,22 @@ impl Ssm {
         self.0.lock().unwrap().calls.clone()
     }
 
+    fn deny(&self, name: &str) {
+        self.0.lock().unwrap().denied.push(name.to_owned());
+    }
+
+    fn leave_out(&self, name: &str) {
+        self.0.lock().unwrap().left_out.push(name.to_owned());
+    }
+
+    fn deny_together(&self, denies: bool) {
+        self.0.lock().unwrap().denies_together = denies;
+    }
+
+    fn answer_after(&self, after: Option<Duration>) {
+        self.0.lock().unwrap().after = after;
+    }
+
     fn answer(&self, operation: &str, body: &Value) -> (u16, Value) {
         let mut script = self.0.lock().unwrap();
         let single = operation == "GetParameter";
@@ -57,6 +80,13 @@ impl Ssm {
         script.calls.push(names.clone());
         if let Some((status, code)) = script.failures.pop_front() {
             return (status, json!({"__type": code}));
+        }
+        if names.iter().any(|name| script.denied.contains(name)) || (script.denies_together && !single) {
+            return (400, json!({"__type": "AccessDeniedException"}));
+        }
+        let names: Vec<String> = names.into_iter().filter(|name| !script.left_out.contains(name)).collect();
+        if names.is_empty() {
+            return (200, json!({}));
         }
         let found = |name: &String| script.parameters.get(name).map(|value| json!({"Name": name, "Value": value}));
         if single {
@@ -76,7 +106,9 @@ impl Ssm {
         let ssm = self.clone();
         let scripted = Scripted::new(move |operation, body| {
             let (status, body) = ssm.answer(operation, &body);
-            Answer::new(status, body)
+            let answer = Answer::new(status, body);
+            let after = ssm.0.lock().unwrap().after.unwrap_or(answer.after);
+            Answer { after, ..answer }
         });
         let own = "pool-1".parse().unwrap();
         Directory::new(aws_sdk_ssm::Client::new(&scripted.config()), &Region::new("eu-central-1"), &own, ttl)
@@ -263,3 +295,8 @@ async fn an_outage_of_ssm_at_start_is_over_when_it_is_over() {
     }
     assert_eq!(ssm.calls().len(), 4);
 }
+
+#[path = "tests/ages.rs"]
+mod ages;
+#[path = "tests/rights.rs"]
+mod rights;

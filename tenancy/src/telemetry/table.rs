@@ -52,7 +52,7 @@ pub const COMMON: &[Metric] = &[
     Metric::counter(
         "directory_lookups_total",
         "lookups",
-        "Look-ups of queues and tables: known already, not known, and readings in the background of what is due.",
+        "Look-ups of queues and tables: known already, not known, and readings again of what is due.",
     )
     .by(&[label("parameter", PARAMETERS), label("result", &["hit", "miss", "refresh"])]),
     Metric::counter(
