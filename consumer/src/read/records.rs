@@ -171,11 +171,12 @@ fn answered(mut answer: QueryOutput) -> Option<Answer> {
     Some(Answer { items, stopped_at })
 }
 
-/// Takes the items out of a query's answer. `None` when it does not say what is stored: DynamoDB names the items, if none, and
-/// their number. What has neither is somebody else's answer, and to believe it would make records seem gone.
+/// Takes the items out of a query's answer. `None` when it does not say what is stored: DynamoDB names the items, if none, and a
+/// number that is theirs. What has no items is somebody else's answer, and to believe it would make records seem gone.
 pub(crate) fn items_of(answer: &mut QueryOutput) -> Option<Vec<Item>> {
+    // The SDK reads a number that is not there as 0; the items themselves say enough then.
     let count = usize::try_from(answer.count).ok()?;
-    answer.items.take().filter(|items| items.len() == count)
+    answer.items.take().filter(|items| count == 0 || items.len() == count)
 }
 
 #[cfg(test)]
