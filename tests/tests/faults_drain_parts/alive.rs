@@ -73,7 +73,10 @@ async fn livez_is_200_while_the_queue_is_gone_and_cannot_be_looked_up() {
             assert_eq!(livez(&consumer).await, 200, "{how}: after {:?}", began.elapsed());
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        assert_eq!(aws.count(Op::ReceiveMessage), polls, "there was no queue to poll");
+        // Where SSM cannot tell, the queue that was known is tried, with pauses that grow.
+        let most = if how.starts_with("SSM") { 12 } else { 0 };
+        let more = aws.count(Op::ReceiveMessage) - polls;
+        assert!(more <= most, "{how}: {more} polls of a queue that is gone");
     })
     .await;
 }
