@@ -19,6 +19,10 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 /// was gone before says nothing.
 const SILENCE: Duration = Duration::from_secs(2);
 
+/// A pool that took another's place stays for as long: where one queue alone does not answer, its calls must not cost everybody
+/// else their connections again and again.
+const LEAST_TIME: Duration = Duration::from_secs(30);
+
 /// An HTTP client whose connections are replaced together. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct Pool(Arc<Inner>);
@@ -26,24 +30,33 @@ pub(super) struct Pool(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     make: fn() -> SharedHttpClient,
-    current: RwLock<Arc<SharedHttpClient>>,
+    current: RwLock<Current>,
+}
+
+#[derive(Debug)]
+struct Current {
+    client: Arc<SharedHttpClient>,
+    /// When it took another's place, if it did.
+    since: Option<Instant>,
 }
 
 impl Pool {
     /// Of clients that `make` makes, each with connections of its own.
     pub(super) fn new(make: fn() -> SharedHttpClient) -> Self {
-        Self(Arc::new(Inner { make, current: RwLock::new(Arc::new(make())) }))
+        let current = Current { client: Arc::new(make()), since: None };
+        Self(Arc::new(Inner { make, current: RwLock::new(current) }))
     }
 
     fn current(&self) -> Arc<SharedHttpClient> {
-        self.0.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.current.read().unwrap_or_else(PoisonError::into_inner).client.clone()
     }
 
     /// Takes `silent` out of use. Many calls may find the same at once: the first one does it.
     fn renew(&self, silent: &Arc<SharedHttpClient>) {
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
-        if Arc::ptr_eq(&current, silent) {
-            *current = Arc::new((self.0.make)());
+        let is_old = current.since.is_none_or(|since| since.elapsed() >= LEAST_TIME);
+        if is_old && Arc::ptr_eq(&current.client, silent) {
+            *current = Current { client: Arc::new((self.0.make)()), since: Some(Instant::now()) };
             drop(current);
             tracing::info!("a call to AWS got no answer; those after it go out on new connections");
         }
@@ -159,5 +172,19 @@ mod tests {
         assert_eq!(counts.opened.load(Ordering::Relaxed), opened);
         call().await.unwrap();
         assert_eq!(counts.opened.load(Ordering::Relaxed), opened + 1);
+    }
+
+    #[test]
+    fn a_pool_that_took_another_s_place_stays_for_a_while() {
+        let pool = Pool::new(crate::aws::new_http_client);
+        let first = pool.current();
+        pool.renew(&first);
+        let second = pool.current();
+        assert!(!Arc::ptr_eq(&first, &second));
+        pool.renew(&second);
+        assert!(
+            Arc::ptr_eq(&second, &pool.current()),
+            "a queue that stays silent does not cost everybody their connections"
+        );
     }
 }
