@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::HttpBody;
 use axum::extract::Request;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -124,7 +124,7 @@ impl Intake {
                 meter.came(bytes);
             }
         };
-        let reading = whole(Limited::new(body, most), declared, &mut held, came);
+        let reading = whole(Limited::new(body, most), declared.unwrap_or(most), &mut held, came);
         let bytes = match tokio::time::timeout(self.time, reading).await {
             Err(_) => return Err(Problem::Slow),
             Ok(Ok(bytes)) => bytes,
@@ -211,35 +211,35 @@ enum Broken<E> {
     Off(E),
 }
 
-/// A body's bytes in one piece. What comes in one piece is not copied; of what comes in many, each is let go when its bytes are
-/// in their place, so that a body never takes its size twice. `came` hears of every piece.
+/// The bytes of a body of at most `most`, in one piece. What comes in one piece is not copied; of what comes in many, each is let go
+/// when its bytes are in their place. The place grows with them, since memory that was used before is not less for not being
+/// written to. `came` hears of every piece.
 async fn whole<B: HttpBody<Data = Bytes> + Unpin>(
     mut body: B,
-    declared: Option<usize>,
+    most: usize,
     held: &mut Held,
     came: impl Fn(usize),
 ) -> Result<Bytes, Broken<B::Error>> {
-    let (mut one, mut many) = (Bytes::new(), BytesMut::new());
+    let (mut one, mut many) = (Bytes::new(), Vec::new());
     while let Some(frame) = body.frame().await {
         // Trailers say nothing here.
         let Ok(data) = frame.map_err(Broken::Off)?.into_data() else { continue };
         came(data.len());
-        held.grow(one.len() + many.len() + data.len()).map_err(Broken::NoRoom)?;
         if one.is_empty() && many.is_empty() {
+            held.grow(data.len()).map_err(Broken::NoRoom)?;
             one = data;
             continue;
         }
-        if many.is_empty() {
-            many.reserve(declared.unwrap_or_default().max(one.len() + data.len()));
-            many.extend_from_slice(&std::mem::take(&mut one));
+        let needed = one.len() + many.len() + data.len();
+        if needed > many.capacity() {
+            let place = needed.max(most.min(needed * 2));
+            held.grow(place).map_err(Broken::NoRoom)?;
+            many.reserve_exact(place - many.len());
         }
+        many.extend_from_slice(&std::mem::take(&mut one));
         many.extend_from_slice(&data);
-        if declared.is_none() {
-            // It grows in steps that may be larger than what has come.
-            held.grow(many.capacity()).map_err(Broken::NoRoom)?;
-        }
     }
-    Ok(if many.is_empty() { one } else { many.freeze() })
+    Ok(if many.is_empty() { one } else { Bytes::from(many) })
 }
 
 /// The media type of a body that is not empty; none counts as JSON.
