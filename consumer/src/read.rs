@@ -32,7 +32,7 @@ use tenancy::tenant::TenantId;
 use crate::openapi::{ListProblems, Record};
 pub(crate) use memory::Memory;
 use records::{Page, page};
-pub(crate) use records::{Table, items_of};
+pub(crate) use records::{Table, id_of, items_of};
 
 /// Records in a page when the client does not say how many.
 const DEFAULT_LIMIT: usize = 20;

@@ -29,6 +29,13 @@ async fn post(service: &Inside, path: &str, tenant: &str, body: &str) -> Answer 
     service.http.post(&service.url(path), &[("tenantID", tenant)], body.to_owned()).await
 }
 
+/// In how many seconds a tenant over its limit is told to come back.
+#[track_caller]
+fn told(answer: &Answer) -> u64 {
+    problem(answer, 429, "limited");
+    answer.header("retry-after").parse().unwrap()
+}
+
 /// The `r` of one limit in the RateLimit field.
 fn left(answer: &Answer, limit: &str) -> u64 {
     let field = answer.header("ratelimit");
@@ -73,8 +80,7 @@ async fn a_batch_of_n_events_counts_as_n_and_what_is_more_than_the_burst_is_owed
     assert_eq!(sent, 100);
     for path in ["/producer", "/producer/batch"] {
         let answer = post(&service, path, "acme", "[1]").await;
-        problem(&answer, 429, "limited");
-        let seconds: u64 = answer.header("retry-after").parse().unwrap();
+        let seconds = told(&answer);
         assert!((5..=9).contains(&seconds), "100 of 20 are owed for 8 s, less what has passed: {seconds}");
     }
     assert_eq!(aws.messages("consumer-pool-1").len(), sent);
@@ -89,8 +95,7 @@ async fn bytes_are_limited_whether_their_number_is_declared_or_not() {
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("ratelimit-policy"), "\"bytes\";q=1000;qu=\"content-bytes\";w=1");
     let refused = post(&service, "/producer", "acme", &event).await;
-    problem(&refused, 429, "limited");
-    let seconds: u64 = refused.header("retry-after").parse().unwrap();
+    let seconds = told(&refused);
     assert!((10..=20).contains(&seconds), "{seconds}");
     // What has no body costs no bytes.
     assert_eq!(service.get("/producer", &[("tenantID", "acme")]).await.status, 200);

@@ -19,7 +19,7 @@ use crate::operator::calls::persist;
 use crate::operator::pace::Pacer;
 use crate::operator::pause;
 use crate::operator::stop::Stop;
-use crate::read::items_of;
+use crate::read::{id_of, items_of};
 
 /// The most keys of a `BatchWriteItem`.
 pub(super) const BATCH: usize = 25;
@@ -150,12 +150,11 @@ impl Partition<'_> {
 /// The keys that a query from `start` on brought; `None` when its answer does not say what is stored, or leads nowhere: believed,
 /// it would make a partition look empty, or never end.
 fn page_of(mut answer: QueryOutput, start: Option<&Start>) -> Option<Page> {
-    let key = |item: &Start| item.get(MESSAGE_ID)?.as_s().ok().cloned();
-    let keys = items_of(&mut answer)?.iter().map(key).collect::<Option<Vec<_>>>()?;
+    let keys = items_of(&mut answer)?.iter().map(id_of).collect::<Option<Vec<_>>>()?;
     let next = answer.last_evaluated_key.filter(|key| !key.is_empty());
     if let Some(next) = &next {
-        let at = key(next)?;
-        if start.and_then(key).is_some_and(|before| at <= before) {
+        let at = id_of(next)?;
+        if start.and_then(id_of).is_some_and(|before| at <= before) {
             return None;
         }
     }

@@ -102,7 +102,7 @@ pub(super) async fn page(
     }
 }
 
-fn id_of(item: &Item) -> Option<String> {
+pub(crate) fn id_of(item: &Item) -> Option<String> {
     item.get(MESSAGE_ID).and_then(|id| id.as_s().ok()).cloned()
 }
 

@@ -11,9 +11,10 @@ use std::time::Duration;
 use axum::Router;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
-use tokio::task::{JoinError, JoinHandle, JoinSet};
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::connection::{self, Until};
 use crate::auth::Verifier;
@@ -139,7 +140,7 @@ impl App {
         let until = Until { closing: closing.clone(), closed: closed.clone() };
         let mut work = JoinSet::new();
         let serving = connection::serve(self.public.listener, self.router, self.limits, until);
-        let mut serving = Serving(tokio::spawn(serving));
+        let mut serving = AbortOnDropHandle::new(tokio::spawn(serving));
         for (name, task) in self.tasks {
             work.spawn(named(name, task(stop.clone())));
         }
@@ -148,7 +149,7 @@ impl App {
             biased;
             () = stop.signalled() => {}
             Some(ended) = work.join_next() => return Err(RunError::Task(name_of(ended))),
-            _ = &mut serving.0 => return Err(RunError::Task(SERVER)),
+            _ = &mut serving => return Err(RunError::Task(SERVER)),
         }
         self.health.set_stopping();
         tracing::info!(service = self.name, "stopping");
@@ -164,7 +165,7 @@ impl App {
                 }
                 panicked.map_or(Ok(()), |name| Err(RunError::Task(name)))
             };
-            let ((), work, served) = tokio::join!(drain, work, &mut serving.0);
+            let ((), work, served) = tokio::join!(drain, work, &mut serving);
             work.and(served.map_err(|_| RunError::Task(SERVER)))
         };
         let outcome = match tokio::time::timeout_at(stop.deadline(), finish).await {
@@ -182,15 +183,6 @@ impl App {
         closed.cancel();
         background.abort_all();
         outcome
-    }
-}
-
-/// The server's task, ended with the app.
-struct Serving(JoinHandle<()>);
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

@@ -38,6 +38,18 @@ impl Rate {
         u64::try_from(time).unwrap_or(u64::MAX)
     }
 
+    /// How long until there is a token in a bucket that is full again at `full_at`, if there is none.
+    fn wait(self, full_at: Moment, now: Moment) -> Option<Duration> {
+        let limit = now.saturating_add(self.burst);
+        let one_more = self.full_after(full_at, 1, now);
+        (one_more > limit).then(|| Duration::from_nanos(one_more - limit))
+    }
+
+    /// When such a bucket is full again once so many tokens are taken from it.
+    fn full_after(self, full_at: Moment, tokens: u64, now: Moment) -> Moment {
+        full_at.max(now).saturating_add(self.time(tokens))
+    }
+
     /// How many whole tokens come back in a time.
     fn tokens(self, time: u64) -> u64 {
         u64::try_from(u128::from(time) * u128::from(self.per_second.get()) / NANOS).unwrap_or(u64::MAX)
@@ -53,15 +65,12 @@ pub(super) struct Bucket {
 impl Bucket {
     /// Takes some tokens, if there is at least one; else says how long until there is.
     pub(super) fn take(&self, rate: Rate, tokens: u64, now: Moment) -> Result<(), Duration> {
-        let limit = now.saturating_add(rate.burst);
         let mut before = self.full_at.load(Ordering::Relaxed);
         loop {
-            let from = before.max(now);
-            let one_more = from.saturating_add(rate.time(1));
-            if one_more > limit {
-                return Err(Duration::from_nanos(one_more - limit));
+            if let Some(wait) = rate.wait(before, now) {
+                return Err(wait);
             }
-            let after = from.saturating_add(rate.time(tokens));
+            let after = rate.full_after(before, tokens, now);
             match self.full_at.compare_exchange_weak(before, after, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Ok(()),
                 Err(other) => before = other,
@@ -71,14 +80,12 @@ impl Bucket {
 
     /// How long until there is a token, if there is none.
     pub(super) fn wait(&self, rate: Rate, now: Moment) -> Option<Duration> {
-        let limit = now.saturating_add(rate.burst);
-        let one_more = self.full_at.load(Ordering::Relaxed).max(now).saturating_add(rate.time(1));
-        (one_more > limit).then(|| Duration::from_nanos(one_more - limit))
+        rate.wait(self.full_at.load(Ordering::Relaxed), now)
     }
 
     /// Takes tokens whether there are any or not: what is missing is owed.
     pub(super) fn owe(&self, rate: Rate, tokens: u64, now: Moment) {
-        let after = |before: u64| before.max(now).saturating_add(rate.time(tokens));
+        let after = |before: Moment| rate.full_after(before, tokens, now);
         let _ = self.full_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| Some(after(before)));
     }
 

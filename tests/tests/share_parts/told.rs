@@ -6,7 +6,7 @@ use tests::inside::{Inside, problem};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::{left, pool, post, producer};
+use crate::{left, pool, post, producer, told};
 
 #[tokio::test]
 async fn a_batch_is_let_in_when_its_tenant_comes_back_as_told_also_where_it_is_more_than_a_burst() {
@@ -14,8 +14,7 @@ async fn a_batch_is_let_in_when_its_tenant_comes_back_as_told_also_where_it_is_m
     let service = producer(&aws, &["--limit-requests", "1", "--limit-burst", "1s"]).await;
     assert_eq!(post(&service, "/producer/batch", "acme", "[1,2]").await.status, 200);
     let refused = post(&service, "/producer/batch", "acme", "[1,2]").await;
-    problem(&refused, 429, "limited");
-    let seconds: u64 = refused.header("retry-after").parse().unwrap();
+    let seconds = told(&refused);
     assert!((1..=2).contains(&seconds), "two of one are owed for a second: {seconds}");
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     assert_eq!(post(&service, "/producer/batch", "acme", "[1,2]").await.status, 200);
@@ -44,8 +43,7 @@ async fn the_time_to_come_back_is_that_of_the_limit_that_takes_longest() {
     let batch = format!("[{large}]");
     assert_eq!(post(&service, "/producer/batch", "acme", &batch).await.status, 200);
     let refused = post(&service, "/producer", "acme", "1").await;
-    problem(&refused, 429, "limited");
-    let seconds: u64 = refused.header("retry-after").parse().unwrap();
+    let seconds = told(&refused);
     assert!((20..=30).contains(&seconds), "30 kB are owed for 29 s: {seconds}");
     // Without a body only requests count.
     let refused = loop {
@@ -81,8 +79,7 @@ async fn bytes_count_as_they_come_also_of_a_body_that_is_too_large_or_breaks_off
     let piece = format!("c350\r\n\"{}\r\n", "x".repeat(49_999));
     assert_eq!(raw(&service, "acme", "/producer", &piece.repeat(8), true).await, "413");
     let refused = post(&service, "/producer", "acme", "1").await;
-    problem(&refused, 429, "limited");
-    let seconds: u64 = refused.header("retry-after").parse().unwrap();
+    let seconds = told(&refused);
     assert!(seconds > 200, "what came before it was too large is owed: {seconds}");
     // Nothing is read of who owes: nobody has to wait for the rest of it.
     assert_eq!(raw(&service, "acme", "/producer/batch", &piece, true).await, "429");
