@@ -96,6 +96,7 @@ async fn serve(
                 let number = shared.connections_opened.fetch_add(1, Ordering::SeqCst);
                 let connection = Arc::new(Connection::default());
                 lock(&shared.connections).insert(number, Arc::clone(&connection));
+                shared.changed();
                 let shared = Arc::clone(&shared);
                 tokio::spawn(async move {
                     talk(&shared, stream, connection).await;

@@ -1,4 +1,5 @@
-//! Waiting for a condition: woken by each change and by messages that become visible again, never by the clock alone.
+//! Waiting for a condition: woken by each change and by messages that become visible again; looked at now and then besides,
+//! for conditions that see more than this AWS (a process, a page of metrics).
 
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,9 @@ use super::{Aws, Outcome};
 
 /// How long [`Aws::wait_until`] waits: far above what a test on a busy machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a condition is looked at without a change.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl Aws {
     /// Waits until `condition` holds. Panics after 60 s, naming `what` was waited for and what had happened.
@@ -30,7 +34,8 @@ impl Aws {
             if now >= deadline {
                 return false;
             }
-            let due = lock(&self.shared.sqs).next_due_after(now).map_or(deadline, |due| due.min(deadline));
+            let again = deadline.min(now + LOOK_AGAIN);
+            let due = lock(&self.shared.sqs).next_due_after(now).map_or(again, |due| due.min(again));
             tokio::select! {
                 () = change => {}
                 () = tokio::time::sleep_until(due.into()) => {}

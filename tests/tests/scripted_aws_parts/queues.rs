@@ -176,7 +176,7 @@ async fn a_poll_whose_client_has_gone_hides_what_arrives() {
     poll.abort();
     aws.wait_until("the end of the connection", |aws| aws.open_connections() == 0).await;
     client.send_message().queue_url(&url).message_body("x").send().await.unwrap();
-    aws.wait_until("the dead poll to take it", |aws| aws.queue("q").in_flight == 1).await;
+    aws.wait_until("the dead poll to take it", |aws| aws.messages("q")[0].receives == 1).await;
     aws.wait_until("the end of its visibility timeout", |aws| aws.queue("q").visible == 1).await;
 }
 

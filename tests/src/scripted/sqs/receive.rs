@@ -137,10 +137,11 @@ fn attempt(shared: &Shared, wanted: &Wanted) -> Result<Option<Reply>, Refusal> {
     if queue.visible > 0 {
         queue.arrived.notify_one();
     }
-    let moved = !dead.is_empty();
+    let moved = count > 0 || !dead.is_empty();
     sqs.bury(wanted.queue, dead);
     drop(sqs);
     if moved {
+        // Here and not with the answer: a poll whose client has gone takes messages and answers nobody.
         shared.changed();
     }
     if count > 0 {
