@@ -73,7 +73,7 @@ fn a_signal_ends_everything_within_seconds_and_with_0() {
         let told = Instant::now();
         let status = up.0.wait().unwrap();
         assert_eq!(status.code(), Some(0), "SIG{signal}");
-        assert!(told.elapsed() < Duration::from_secs(5), "SIG{signal}: {:?}", told.elapsed());
+        assert!(told.elapsed() < Duration::from_secs(15), "SIG{signal}: {:?}", told.elapsed());
     }
 }
 

@@ -13,7 +13,7 @@ use crate::http::{Answer, Http};
 use crate::scripted::Aws;
 
 /// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A service that runs in this process, on free ports of loopback.
 pub struct Inside {
@@ -65,7 +65,7 @@ impl Inside {
         Self { address, admin, http: Http::new(), name, stop, run }
     }
 
-    /// Waits until its readiness probe says so. Panics after 30 s.
+    /// Waits until its readiness probe says so. Panics after 60 s.
     pub async fn becomes_ready(&self) {
         let probe = format!("/{}/readiness-probe", self.name);
         let ready = async {
@@ -81,7 +81,7 @@ impl Inside {
         self.stop.cancel();
     }
 
-    /// Tells it to stop, and waits for its end: whether that was a good one. Panics after 30 s.
+    /// Tells it to stop, and waits for its end: whether that was a good one. Panics after 60 s.
     pub async fn stop(self) -> bool {
         self.stop.cancel();
         tokio::time::timeout(PATIENCE, self.run).await.expect("an end in time").expect("no panic")

@@ -105,8 +105,12 @@ pub fn assert_honest(answer: &Answer) {
     }
 }
 
+/// What a busy machine adds to the time that an answer takes. With a limit of 3 s it stays below the 9 s that a call to
+/// AWS may take by itself, so that a limit that holds nobody is noticed.
+const BUSY: Duration = Duration::from_secs(5);
+
 /// What holds for how long an answer takes: `limit`, and what a busy machine adds.
 #[track_caller]
 pub fn assert_in_time(answer: &Answer, limit: Duration) {
-    assert!(answer.took <= limit + Duration::from_secs(3), "{} after {:?}", answer.status, answer.took);
+    assert!(answer.took <= limit + BUSY, "{} after {:?}", answer.status, answer.took);
 }

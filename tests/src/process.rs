@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use crate::scripted::Aws;
 
@@ -42,6 +43,7 @@ pub struct Process {
     name: String,
     child: Child,
     output: Arc<Output>,
+    readers: Vec<JoinHandle<()>>,
 }
 
 /// The environment that lets a process reach `aws` and nothing else.
@@ -75,13 +77,14 @@ impl Process {
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {name}: {error}"));
         let output = Arc::new(Output::default());
+        let mut readers = Vec::new();
         if let Some(stdout) = child.stdout.take() {
-            tokio::spawn(Arc::clone(&output).read(stdout));
+            readers.push(tokio::spawn(Arc::clone(&output).read(stdout)));
         }
         if let Some(stderr) = child.stderr.take() {
-            tokio::spawn(Arc::clone(&output).read(stderr));
+            readers.push(tokio::spawn(Arc::clone(&output).read(stderr)));
         }
-        Self { name: name.to_owned(), child, output }
+        Self { name: name.to_owned(), child, output, readers }
     }
 
     /// Its id, while it runs.
@@ -136,13 +139,19 @@ impl Process {
         }
     }
 
-    /// Waits for its end: its exit code (`None` after a signal) and how long it took. Panics after 60 s.
+    /// Waits for its end: its exit code (`None` after a signal) and how long it took. All that it printed is there
+    /// then. Panics after 60 s.
     pub async fn ended(&mut self) -> (Option<i32>, Duration) {
         let start = Instant::now();
-        match tokio::time::timeout(PATIENCE, self.child.wait()).await {
+        let ended = match tokio::time::timeout(PATIENCE, self.child.wait()).await {
             Ok(Ok(status)) => (status.code(), start.elapsed()),
             Ok(Err(error)) => panic!("{}: {error}", self.name),
             Err(_) => panic!("{} has not ended within {PATIENCE:?}:\n{}", self.name, self.story()),
+        };
+        // Its last lines may still be in the pipes. A process that it left behind could hold those open for ever.
+        for reader in self.readers.drain(..) {
+            let _ = tokio::time::timeout(PATIENCE, reader).await;
         }
+        ended
     }
 }

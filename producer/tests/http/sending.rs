@@ -58,7 +58,7 @@ async fn a_call_that_is_never_answered_ends_with_the_request_s_time() {
     aws.on(Op::SendMessageBatch).always().fail(Fault::Stall);
     let answer = producer.post("/producer", "acme", "{}").await;
     problem(&answer, 503, "unavailable");
-    assert!(answer.took < Duration::from_secs(3), "{:?}", answer.took);
+    assert!(answer.took < Duration::from_secs(6), "{:?}", answer.took);
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn at_the_signal_running_requests_are_answered_and_idle_connections_end() 
     assert_eq!(kept.read(&mut some).await.unwrap(), 0);
     assert_eq!(silent.read(&mut some).await.unwrap(), 0);
     assert!(ended.await.unwrap());
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(9), "{:?}", start.elapsed());
     assert!(TcpStream::connect(address).await.is_err());
     assert_eq!(aws.queue(QUEUE).len(), 1);
 }

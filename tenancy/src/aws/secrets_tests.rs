@@ -1,7 +1,7 @@
 //! What AWS answers is not for the log: neither in a line of ours nor in one of the SDK's.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use aws_config::provider_config::ProviderConfig;
 use aws_config::web_identity_token::{StaticConfiguration, WebIdentityTokenCredentialsProvider};
@@ -41,6 +41,10 @@ struct Log(Arc<Mutex<Vec<u8>>>);
 impl Log {
     /// From now on, under these directives of `RUST_LOG`.
     fn listen(directives: &str) -> (Self, tracing::subscriber::DefaultGuard) {
+        // While there is only one subscriber, a line that is first met on a thread without one counts as heard by nobody, for
+        // all threads: tests beside this one would take its lines away. With a second one all subscribers are asked.
+        static SECOND: OnceLock<tracing::Dispatch> = OnceLock::new();
+        SECOND.get_or_init(|| tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new()));
         let log = Self::default();
         let writer = log.clone();
         let lines = tracing_subscriber::fmt().json().with_env_filter(crate::telemetry::filter(directives).unwrap());

@@ -48,7 +48,7 @@ async fn a_peer_that_dawdles_over_its_head_is_cut_off_and_one_that_idles_is_clos
     let answered = Instant::now();
     assert_eq!(read_all(&mut idle).await, "");
     let idled = answered.elapsed();
-    assert!((Duration::from_millis(1_900)..Duration::from_secs(3)).contains(&idled), "{idled:?}");
+    assert!((Duration::from_millis(1_900)..Duration::from_secs(7)).contains(&idled), "{idled:?}");
     let times = Times::default();
     assert_eq!((times.head, times.idle), (Duration::from_secs(10), Duration::from_secs(75)));
 }
@@ -68,7 +68,7 @@ async fn a_peer_that_takes_no_byte_of_its_answer_loses_its_connection() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), again).await.expect("its place is free");
+    tokio::time::timeout(PATIENCE, again).await.expect("its place is free");
     assert!(turned_away > 0 && began.elapsed() >= time, "free after {:?}", began.elapsed());
     let taken = read_all(&mut held).await.len();
     assert!(taken < LARGE, "it has got all of it");
@@ -83,7 +83,7 @@ async fn a_client_that_takes_no_answer_does_not_keep_the_app_from_ending_in_time
     app.stop.cancel();
     let _ = app.end.await.unwrap();
     let took = began.elapsed();
-    assert!((Duration::from_millis(1_000)..Duration::from_millis(1_500)).contains(&took), "{took:?}");
+    assert!((Duration::from_secs(1)..Duration::from_secs(5)).contains(&took), "{took:?}");
     let taken = read_all(&mut held).await.len();
     assert!(taken < LARGE, "the connection outlives the app");
 }

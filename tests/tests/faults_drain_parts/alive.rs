@@ -54,8 +54,9 @@ async fn livez_is_503_while_a_poll_does_not_end_and_200_again_after_it_has() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn livez_is_200_while_the_queue_is_gone_and_cannot_be_looked_up() {
-    // Pauses between the tries of the first 15 s are at most 8 s long.
-    let (longest_silence, watched) = (Duration::from_secs(12), Duration::from_secs(15));
+    // Pauses are at most 1, 2, 4, 8 and 16 s long and at least half of that: one of more than 8 s begins after 7.5 s at
+    // the earliest, so that without a delay none lasts for 11 s before the watch ends.
+    let (longest_silence, watched) = (Duration::from_secs(16), Duration::from_secs(18));
     each(vec!["its parameter is gone, too", "SSM is down, too"], |how| async move {
         let aws = acme(10);
         let consumer = consumer_with(&aws, longest_silence).await;

@@ -13,7 +13,8 @@ async fn unprocessed_items_are_written_before_their_messages_are_deleted() {
     let aws = acme(10);
     let events = put_many(&aws, 10);
     aws.on(Op::BatchWriteItem).nth(1).fail(Fault::Unprocessed(Which::First(2)));
-    let _service = consumer(&aws).start().await;
+    // A call may take 4 s then: one that is answered late would go out again.
+    let _service = consumer(&aws).set("VISIBILITY_TIMEOUT", "30s").start().await;
     drained(&aws, &events).await;
     let writes = aws.calls(Op::BatchWriteItem);
     let written: usize = writes.iter().map(|call| call.entries().len()).sum();
@@ -113,43 +114,40 @@ async fn a_table_that_is_slower_than_the_visibility_timeout_gets_each_row_once()
 async fn a_message_that_comes_again_while_it_is_written_is_deleted_by_its_latest_handle() {
     let aws = acme(20);
     let events = put_many(&aws, 1);
-    // Nothing is extended, so that the message comes a second time while it is being written. Of the two slow tries the first
-    // is given up after 1.5 s; the second may take 3 s, and is answered when the message has been visible for a while.
+    // Nothing is extended, so that the message comes a second time while it is being written, which lasts as long as
+    // the test likes: the first try is given up after 1.5 s, the next ones after 3 s and 6 s.
     aws.on(Op::ChangeMessageVisibilityBatch).fail(Fault::AccessDenied);
-    aws.on(Op::BatchWriteItem).times(2).fail(Fault::SlowAnswer(Duration::from_millis(2_800)));
+    let writes = aws.on(Op::BatchWriteItem).fail(Fault::StallAfterWork);
     let _service = consumer(&aws).set("VISIBILITY_TIMEOUT", "3s").start().await;
-    aws.wait_until("a second receive of the message", |aws| {
-        aws.messages(QUEUE).first().expect("the message, until it was received twice").receives >= 2
-    })
-    .await;
+    aws.wait_until("a second receive of the message", |aws| aws.messages(QUEUE)[0].receives >= 2).await;
     assert_eq!(aws.count(Op::DeleteMessageBatch), 0, "it was received again while it was written");
+    writes.lift();
     drained(&aws, &events).await;
-    let handles = |op| -> Vec<String> {
-        let entries = aws.calls(op).into_iter().flat_map(|call| call.entries());
-        entries.map(|entry| entry["ReceiptHandle"].as_str().unwrap_or_default().to_owned()).collect()
-    };
-    // What was to be extended first is what the first receive brought.
-    let first = handles(Op::ChangeMessageVisibilityBatch)[0].clone();
-    let deleted = handles(Op::DeleteMessageBatch);
-    assert!(!deleted.is_empty() && !deleted.contains(&first), "{first} is outdated: {deleted:?}");
+    // A handle ends with the number of its receive.
+    let entries = aws.calls(Op::DeleteMessageBatch).into_iter().flat_map(|call| call.entries());
+    let deleted: Vec<String> =
+        entries.map(|entry| entry["ReceiptHandle"].as_str().unwrap_or_default().to_owned()).collect();
+    assert!(!deleted.is_empty(), "it was deleted");
+    assert!(deleted.iter().all(|handle| !handle.ends_with("00000001")), "the first is outdated: {deleted:?}");
     assert_eq!(aws.row_count(TABLE), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_is_down_for_several_visibility_timeouts_costs_no_message() {
     each(vec![Fault::Unavailable, Fault::Throttled, Fault::Gone, Fault::AccessDenied], |fault| async move {
-        let aws = acme(4);
+        let aws = acme(10);
         let events = put_many(&aws, 40);
         let rules = [aws.on(Op::BatchWriteItem).fail(fault.clone()), aws.on(Op::PutItem).fail(fault.clone())];
-        let _service = consumer(&aws).set("VISIBILITY_TIMEOUT", "2s").start().await;
+        let _service = consumer(&aws).set("VISIBILITY_TIMEOUT", "4s").start().await;
         aws.wait_until("a write that fails", |_| rules[0].hits() >= 1).await;
-        aws.holds_within(Duration::from_secs(8), |aws| {
+        aws.holds_within(Duration::from_secs(16), |aws| {
             assert_eq!(aws.queue(QUEUE).len(), 40, "{fault:?}: a message left the queue");
             false
         })
         .await;
         assert_eq!((aws.row_count(TABLE), aws.count(Op::DeleteMessageBatch)), (0, 0));
         let most = aws.messages(QUEUE).iter().map(|message| message.receives).max();
+        // One each, and one more where a machine was too busy to extend in time; four or five if nothing was done.
         assert!(most < Some(4), "{fault:?}: receives were used up: {most:?}");
         rules.iter().for_each(tests::scripted::Scripted::lift);
         drained(&aws, &events).await;
@@ -177,7 +175,8 @@ async fn a_single_partial_result_is_not_multiplied_by_retries_of_the_sdk() {
     let aws = acme(10);
     let events = put_many(&aws, 10);
     aws.on(Op::BatchWriteItem).nth(1).fail(Fault::Unprocessed(Which::All));
-    let _service = consumer(&aws).start().await;
+    // A call may take 4 s then: one that is answered late would go out again.
+    let _service = consumer(&aws).set("VISIBILITY_TIMEOUT", "30s").start().await;
     drained(&aws, &events).await;
     assert_eq!(aws.count(Op::BatchWriteItem), 2);
 }

@@ -53,8 +53,9 @@ async fn a_payment_whose_two_connections_have_died_in_silence_is_taken_within_it
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_gap_in_which_all_connections_died_in_silence_a_payment_is_as_quick_as_ever() {
     let (places, service) = Places::with_payments().await;
-    places.tables.latency(AwsService::DynamoDb, Duration::from_millis(200));
-    places.queues.latency(AwsService::Sqs, Duration::from_millis(200));
+    // Long enough for the calls of a burst to overlap, each over a connection of its own.
+    places.tables.latency(AwsService::DynamoDb, Duration::from_secs(1));
+    places.queues.latency(AwsService::Sqs, Duration::from_secs(1));
     let (service, mut burst) = (Arc::new(service), JoinSet::new());
     for n in 0..20 {
         let service = Arc::clone(&service);
@@ -64,10 +65,12 @@ async fn after_a_gap_in_which_all_connections_died_in_silence_a_payment_is_as_qu
         assert_eq!(answer.status, 202, "{}", answer.text());
     }
     assert!(places.tables.connections_opened() > 5, "{} connections", places.tables.connections_opened());
+    places.tables.latency(AwsService::DynamoDb, Duration::ZERO);
+    places.queues.latency(AwsService::Sqs, Duration::ZERO);
     places.silence_connections();
     let (claims, sends) = places.calls();
-    // Longer than a connection is kept that nobody uses.
-    places.tables.holds_within(Duration::from_secs(16), |_| false).await;
+    // Longer than the 15 s that a connection is kept that nobody uses.
+    places.tables.holds_within(Duration::from_secs(18), |_| false).await;
     let answer = service.payment("acme", "after").await;
     assert_eq!(answer.status, 202, "{}", answer.text());
     assert_eq!(places.calls(), (claims + 1, sends + 1), "no call went out on a dead connection");

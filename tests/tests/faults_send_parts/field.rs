@@ -1,5 +1,6 @@
 //! Situations from the field, for a service that sends.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tests::scripted::{Aws, Fault, Op, QueueSpec, Service};
@@ -35,14 +36,15 @@ async fn a_request_after_many_connections_died_in_silence_together_loses_one_att
     aws.silence_connections();
     let answer = service.event("acme", "{}").await;
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert!(answer.took < Duration::from_secs(7), "{:?}", answer.took);
+    // An attempt may take 4 s.
+    assert!(answer.took < Duration::from_secs(8), "{:?}", answer.took);
 }
 
 #[tokio::test]
 async fn an_sqs_that_is_down_is_503_meanwhile_and_needs_no_restart() {
     let aws = Aws::start();
     aws.provision("acme");
-    let service = producer(&aws).set("REQUEST_TIMEOUT", "1s").start().await;
+    let service = producer(&aws).set("REQUEST_TIMEOUT", "3s").start().await;
     aws.go_down().await;
     for _ in 0..3 {
         let answer = service.event("acme", "{}").await;
@@ -67,6 +69,8 @@ async fn a_thousand_requests_read_each_parameter_once_and_share_their_sends() {
     let reads = aws.count_service(Service::Ssm);
     assert!(reads <= 1, "{reads} reads at start");
     aws.throttle_above(Service::Ssm, 1);
+    // While sends take so long, what comes meanwhile gathers, however slow the clients are.
+    aws.latency(Service::Sqs, Duration::from_millis(100));
     let mut running = tokio::task::JoinSet::new();
     for client in 0..50 {
         let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
@@ -124,8 +128,9 @@ async fn a_throttled_entry_is_sent_again_and_a_refused_one_fails_alone() {
     let throttled = Fault::FailEntries { which: Which::First(1), code: "RequestThrottled", sender_fault: true };
     aws.on(Op::SendMessageBatch).nth(1).fail(throttled);
     assert_eq!(service.event("acme", "\"throttled\"").await.status, 200);
-    let bodies: Vec<String> = aws.messages("consumer-acme").into_iter().map(|message| message.body).collect();
-    assert_eq!(bodies, ["\"good 1\"", "\"good 2\"", "\"throttled\""]);
+    // In any order: the first event of a batch may be in another call than the rest.
+    let bodies: BTreeSet<String> = aws.messages("consumer-acme").into_iter().map(|message| message.body).collect();
+    assert_eq!(bodies, ["\"good 1\"", "\"good 2\"", "\"throttled\""].map(str::to_owned).into());
 }
 
 #[tokio::test]
@@ -134,11 +139,11 @@ async fn one_slow_tenant_of_a_pool_delays_no_other() {
     aws.provision("pool-1");
     aws.provision("slow");
     aws.register("quick", "pool-1");
-    let service = producer(&aws).set("ENVIRONMENT", "pool-1").set("REQUEST_TIMEOUT", "6s").start().await;
+    let service = producer(&aws).set("ENVIRONMENT", "pool-1").set("REQUEST_TIMEOUT", "10s").start().await;
     for tenant in ["slow", "quick"] {
         assert_eq!(service.event(tenant, "{}").await.status, 200);
     }
-    let slow = aws.on(Op::SendMessageBatch).for_queue("consumer-slow").fail(Fault::Late(Duration::from_secs(3)));
+    let slow = aws.on(Op::SendMessageBatch).for_queue("consumer-slow").fail(Fault::Stall);
     let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
     let of_slow = || {
         let (http, url) = (http.clone(), url.clone());
@@ -146,14 +151,16 @@ async fn one_slow_tenant_of_a_pool_delays_no_other() {
     };
     let waits = of_slow();
     aws.wait_until("the slow send", |aws| {
-        aws.calls(Op::SendMessageBatch).iter().filter(|call| &*call.target == "consumer-slow").count() == 2
+        aws.calls(Op::SendMessageBatch).iter().filter(|call| &*call.target == "consumer-slow").count() >= 2
     })
     .await;
     let quick = service.event("quick", "{}").await;
     assert_eq!(quick.status, 200);
-    assert!(quick.took < Duration::from_secs(2), "{:?}", quick.took);
-    assert_eq!(waits.await.ok(), Some(200));
+    // Before the attempt that it would have waited for was given up.
+    assert!(quick.took < Duration::from_secs(4), "{:?}", quick.took);
+    assert!(!waits.is_finished(), "it was served while the other one waited");
     slow.lift();
+    assert_eq!(waits.await.ok(), Some(200));
     // Throttled for as long as a request may take, so that the pauses after it grow to seconds.
     let throttled = aws.on(Op::SendMessageBatch).for_queue("consumer-slow").fail(Fault::Throttled);
     let waits = of_slow();
@@ -161,13 +168,14 @@ async fn one_slow_tenant_of_a_pool_delays_no_other() {
     while !waits.is_finished() {
         let answer = service.event("quick", "{}").await;
         assert_eq!(answer.status, 200);
-        assert!(answer.took < Duration::from_secs(2), "{:?}", answer.took);
+        assert!(answer.took < Duration::from_secs(5), "{:?}", answer.took);
         quick += 1;
     }
     assert_eq!(waits.await.ok(), Some(503));
-    assert!((4..=60).contains(&throttled.hits()), "{} tries", throttled.hits());
-    // One after another, and each at once: a pause that both shared would leave room for a few.
-    assert!(quick > 100, "{quick} requests beside it");
+    let tries = throttled.hits();
+    assert!((4..=60).contains(&tries), "{tries} tries");
+    // One after another, and each at once: a pause that both shared would leave room for about one a try.
+    assert!(quick > 3 * tries, "{quick} requests beside {tries} tries");
 }
 
 #[tokio::test]

@@ -46,8 +46,9 @@ async fn a_send_that_fails_for_as_long_as_it_likes_is_told_in_time_and_recovers_
     each(Fault::each_of(Op::SendMessageBatch), |fault| async move {
         let aws = Aws::start();
         aws.provision("acme");
-        let limit = Duration::from_secs(2);
-        let service = producer(&aws).set("REQUEST_TIMEOUT", "2s").start().await;
+        // Less than one attempt of a call may take.
+        let limit = Duration::from_secs(3);
+        let service = producer(&aws).set("REQUEST_TIMEOUT", "3s").start().await;
         let rule = aws.on(Op::SendMessageBatch).fail(fault.clone());
         let answer = service.event("acme", r#"{"n":1}"#).await;
         assert_in_time(&answer, limit);
@@ -58,7 +59,7 @@ async fn a_send_that_fails_for_as_long_as_it_likes_is_told_in_time_and_recovers_
             assert_eq!(answer.status, status_of_refusal(&fault), "{}", answer.text());
         }
         let calls = aws.count(Op::SendMessageBatch);
-        assert!(calls <= 40, "{calls} calls for one request of 2 s");
+        assert!(calls <= 40, "{calls} calls for one request of 3 s");
         rule.lift();
         // The lane may still be pausing; a client that comes back as Retry-After says is served.
         let mut tries = 0;

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{DEAD, QUEUE, acme, client, launch, stored};
 
-/// A pod has five seconds more than SHUTDOWN_TIMEOUT, here 8 s, before it is killed.
-const GRACE: Duration = Duration::from_secs(8 + 5);
+/// A pod has five seconds more than SHUTDOWN_TIMEOUT, here 12 s, before it is killed.
+const GRACE: Duration = Duration::from_secs(12 + 5);
 
 /// Starts the next one, and tells the one before to stop as soon as the next is ready; both are up for a while, as in a Deployment.
 async fn replace(old: &mut Service, launch: &Launch, balancer: Option<&Balancer>) {
@@ -33,8 +33,8 @@ async fn replace(old: &mut Service, launch: &Launch, balancer: Option<&Balancer>
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rolling_update_under_load_fails_no_request_and_doubles_no_row() {
     let aws = acme();
-    let producer = launch(Kind::Producer, &aws).set("DRAIN_DELAY", "2s").set("SHUTDOWN_TIMEOUT", "8s");
-    let consumer = launch(Kind::Consumer, &aws).set("SHUTDOWN_TIMEOUT", "8s").set("VISIBILITY_TIMEOUT", "20s");
+    let producer = launch(Kind::Producer, &aws).set("DRAIN_DELAY", "6s").set("SHUTDOWN_TIMEOUT", "12s");
+    let consumer = launch(Kind::Consumer, &aws).set("SHUTDOWN_TIMEOUT", "12s").set("VISIBILITY_TIMEOUT", "20s");
     let mut producers = [producer.start().await, producer.start().await];
     let mut consumers = [consumer.start().await, consumer.start().await];
     let balancer = Balancer::start().await;

@@ -42,13 +42,14 @@ async fn at_the_signal_a_service_is_unready_at_once_and_serves_on_for_the_drain_
     let cases = SERVICES.iter().flat_map(|kind| ["TERM", "INT"].map(|signal| (*kind, signal))).collect();
     each(cases, |(kind, signal)| async move {
         let aws = acme();
-        let launch = launch(kind, &aws).set("RECORD_READS", "on").set("DRAIN_DELAY", "2s");
+        let launch =
+            launch(kind, &aws).set("RECORD_READS", "on").set("DRAIN_DELAY", "6s").set("SHUTDOWN_TIMEOUT", "12s");
         let mut service = launch.start().await;
         let probe = format!("{}/{}/readiness-probe", service.url, kind.name());
         signalled(&service, signal).await;
         let stopping = Instant::now();
         let mut served = 0;
-        while stopping.elapsed() < Duration::from_millis(1_500) {
+        while stopping.elapsed() < Duration::from_secs(2) {
             let http = Http::new();
             assert_eq!(http.get(&probe, &[]).await.status, 503);
             assert_eq!(http.get(&format!("{}/readyz", service.admin), &[]).await.status, 503);
@@ -61,7 +62,7 @@ async fn at_the_signal_a_service_is_unready_at_once_and_serves_on_for_the_drain_
         assert!(served >= 3, "{served}");
         let (code, took) = service.process.ended().await;
         assert_eq!(code, Some(0), "{}", service.process.story());
-        assert!(took < Duration::from_secs(3), "{took:?}");
+        assert!(took < Duration::from_secs(8), "{took:?}");
     })
     .await;
 }
@@ -72,7 +73,7 @@ async fn a_service_that_stops_refuses_connections_while_it_answers_the_request_u
         let aws = acme();
         let mut service = launch(kind, &aws).set("RECORD_READS", "on").set("DRAIN_DELAY", "0").start().await;
         let (.., op, status) = work(kind);
-        let slow = aws.on(op).nth(1).fail(Fault::Late(Duration::from_secs(2)));
+        let slow = aws.on(op).nth(1).fail(Fault::Late(Duration::from_secs(3)));
         let under_way = tokio::spawn(asked(kind, service.url.clone()));
         aws.wait_until("the request's call", |_| slow.hits() >= 1).await;
         signalled(&service, "TERM").await;
@@ -130,12 +131,13 @@ async fn a_service_is_gone_at_its_shutdown_timeout_whatever_its_clients_do() {
             one_that_stops_after(&service, &format!("{head}transfer-encoding: chunked\r\n\r\n3e8\r\n{{")).await,
             one_that_stops_after(&service, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await,
         ];
+        let signal = Instant::now();
         service.process.signal("TERM").await;
-        let (_, took) = service.process.ended().await;
-        let limit = Duration::from_secs(3);
-        assert!(took < limit + Duration::from_secs(1), "{took:?}: {}", service.process.story());
+        service.process.ended().await;
+        let (took, limit) = (signal.elapsed(), Duration::from_secs(3));
+        assert!(took < limit + Duration::from_secs(4), "{took:?}: {}", service.process.story());
         // It was not that they had gone.
-        assert!(took > limit - Duration::from_millis(500), "nobody held it up: {took:?}");
+        assert!(took >= limit, "nobody held it up: {took:?}");
         for client in &mut clients {
             let mut rest = Vec::new();
             let end = tokio::time::timeout(Duration::from_secs(5), client.read_to_end(&mut rest)).await;

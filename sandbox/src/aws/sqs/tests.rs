@@ -147,7 +147,7 @@ async fn a_long_poll_ends_as_soon_as_a_message_arrives() {
         queue.send("late").await;
     });
     assert_eq!(bodies(&answer.unwrap().messages.unwrap()), ["late"]);
-    assert!((300..2_000).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
+    assert!((300..10_000).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn an_empty_long_poll_lasts_as_long_as_asked_and_then_has_no_messages() {
     let started = Instant::now();
     let answer = queue.clients.sqs_receive.receive_message().queue_url(&queue.url).wait_time_seconds(1).send().await;
     assert_eq!(answer.unwrap().messages, None);
-    assert!((1_000..3_000).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
+    assert!((1_000..10_000).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_long_poll_brings_what_becomes_visible_again_meanwhile() {
     let started = Instant::now();
     let answer = queue.clients.sqs_receive.receive_message().queue_url(&queue.url).wait_time_seconds(20).send().await;
     assert_eq!(bodies(&answer.unwrap().messages.unwrap()), ["again"]);
-    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn open_long_polls_end_empty_when_told_to_hurry() {
         queue.aws.end_long_polls();
     });
     assert_eq!(answer.unwrap().messages, None);
-    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
