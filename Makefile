@@ -10,7 +10,9 @@ help: ## this list
 
 include $(wildcard mk/*.mk)
 
+# Most tests wait, for a time limit or for another process: two for each core keep it busy.
 .PHONY: test
+test: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 test: ## every test of the services, on the embedded AWS and on moto
 	tools/venv contract >/dev/null
 	cargo test --workspace --no-fail-fast $(ARGS)
