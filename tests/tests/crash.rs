@@ -117,8 +117,8 @@ fn misbehaviour(seed: u64) -> Chaos {
 
 fn launches(aws: &Aws) -> [Launch; 3] {
     let consumer =
-        Launch::new(Kind::Consumer, aws, "acme").set("VISIBILITY_TIMEOUT", "5s").set("SHUTDOWN_TIMEOUT", "5s");
-    [Launch::new(Kind::Producer, aws, "acme").set("SHUTDOWN_TIMEOUT", "5s"), consumer.clone(), consumer]
+        Launch::new(Kind::Consumer, aws, "acme").set("VISIBILITY_TIMEOUT", "5s").set("SHUTDOWN_TIMEOUT", "10s");
+    [Launch::new(Kind::Producer, aws, "acme").set("SHUTDOWN_TIMEOUT", "10s"), consumer.clone(), consumer]
 }
 
 /// Kills one of the services and starts it anew.

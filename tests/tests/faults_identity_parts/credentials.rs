@@ -41,8 +41,8 @@ async fn a_slow_sts_at_start_means_503_meanwhile_and_no_restart() {
         aws.provision("acme");
         aws.only_sessions();
         aws.put_message("consumer-acme", "{}", &[("tenant_id", "acme")]);
-        aws.on(Op::AssumeRoleWithWebIdentity).nth(1).fail(Fault::Late(Duration::from_secs(7)));
-        let launch = with_web_identity(kind, &aws, &token).set("REQUEST_TIMEOUT", "2s").set("RECORD_READS", "on");
+        aws.on(Op::AssumeRoleWithWebIdentity).nth(1).fail(Fault::Late(Duration::from_secs(13)));
+        let launch = with_web_identity(kind, &aws, &token).set("REQUEST_TIMEOUT", "5s").set("RECORD_READS", "on");
         let service = launch.listening().await;
         let answer = request(&service).await;
         assert_eq!(answer.status, 503, "{}", answer.text());

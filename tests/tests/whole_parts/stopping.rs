@@ -49,7 +49,7 @@ async fn at_the_signal_a_service_is_unready_at_once_and_serves_on_for_the_drain_
         signalled(&service, signal).await;
         let stopping = Instant::now();
         let mut served = 0;
-        while stopping.elapsed() < Duration::from_secs(2) {
+        while served < 3 || stopping.elapsed() < Duration::from_secs(2) {
             let http = Http::new();
             assert_eq!(http.get(&probe, &[]).await.status, 503);
             assert_eq!(http.get(&format!("{}/readyz", service.admin), &[]).await.status, 503);
@@ -59,7 +59,6 @@ async fn at_the_signal_a_service_is_unready_at_once_and_serves_on_for_the_drain_
             served += 1;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        assert!(served >= 3, "{served}");
         let (code, took) = service.process.ended().await;
         assert_eq!(code, Some(0), "{}", service.process.story());
         assert!(took < Duration::from_secs(8), "{took:?}");
@@ -71,11 +70,14 @@ async fn at_the_signal_a_service_is_unready_at_once_and_serves_on_for_the_drain_
 async fn a_service_that_stops_refuses_connections_while_it_answers_the_request_under_way() {
     each(SERVICES.to_vec(), |kind| async move {
         let aws = acme();
-        let mut service = launch(kind, &aws).set("RECORD_READS", "on").set("DRAIN_DELAY", "0").start().await;
+        let launch =
+            launch(kind, &aws).set("RECORD_READS", "on").set("DRAIN_DELAY", "0").set("SHUTDOWN_TIMEOUT", "12s");
+        let mut service = launch.start().await;
         let (.., op, status) = work(kind);
-        let slow = aws.on(op).nth(1).fail(Fault::Late(Duration::from_secs(3)));
+        // Without an answer until it is seen that connections are refused; the call is made again after 4 s.
+        let stuck = aws.on(op).fail(Fault::Stall);
         let under_way = tokio::spawn(asked(kind, service.url.clone()));
-        aws.wait_until("the request's call", |_| slow.hits() >= 1).await;
+        aws.wait_until("the request's call", |_| stuck.hits() >= 1).await;
         signalled(&service, "TERM").await;
         let address = service.url.trim_start_matches("http://").to_owned();
         // Those that came before the port was closed may be let in.
@@ -84,11 +86,13 @@ async fn a_service_that_stops_refuses_connections_while_it_answers_the_request_u
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         assert!(!under_way.is_finished(), "connections were refused only after the last answer");
+        stuck.lift();
         let answer = under_way.await.expect("no panic").expect("an answer, although the service stops");
         assert_eq!(answer.status, status, "{}", answer.text());
         let (code, took) = service.process.ended().await;
         assert_eq!(code, Some(0), "{}", service.process.story());
-        assert!(took < Duration::from_secs(6), "{took:?}");
+        // Some 4 s after the signal and 8 s before the time to stop is over; a consumer's poll may take 7 s of it.
+        assert!(took < Duration::from_secs(7), "{took:?}");
     })
     .await;
 }
