@@ -93,6 +93,11 @@ impl Process {
         self.child.id()
     }
 
+    /// Whether it has not ended yet.
+    pub fn runs(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// What it has printed so far, both streams.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {

@@ -82,6 +82,8 @@ async fn serve(
 ) -> std::io::Result<()> {
     listener.set_nonblocking(true)?;
     let mut listener = Some(tokio::net::TcpListener::from_std(listener)?);
+    // While connections are refused, its port is kept: bound, so that nobody else gets it, and not listened on.
+    let mut kept = None;
     loop {
         let accepted = async {
             match &listener {
@@ -108,9 +110,18 @@ async fn serve(
                 let wish = if wished.is_ok() { *wishes.borrow_and_update() } else { Wish::Stop };
                 match wish {
                     Wish::Stop => return Ok(()),
-                    Wish::Refuse => listener = None,
-                    Wish::Listen if listener.is_none() => listener = Some(tokio::net::TcpListener::bind(address).await?),
-                    Wish::Listen => {}
+                    Wish::Refuse => {
+                        drop(listener.take());
+                        let socket = tokio::net::TcpSocket::new_v4()?;
+                        socket.set_reuseaddr(true)?;
+                        socket.bind(address)?;
+                        kept = Some(socket);
+                    }
+                    Wish::Listen => {
+                        if let Some(socket) = kept.take() {
+                            listener = Some(socket.listen(1_024)?);
+                        }
+                    }
                 }
                 done.send_replace(wish);
             }

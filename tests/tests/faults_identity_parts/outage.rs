@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use tests::http::Http;
 use tests::matrix::assert_honest;
 use tests::scripted::{Aws, Fault, Op, QueueSpec, Service as AwsService};
-use tests::service::Service;
 use tokio_util::sync::CancellationToken;
 
 use super::{KINDS, TokenFile, with_web_identity};
@@ -36,18 +35,18 @@ async fn client(url: String, stop: CancellationToken) -> BTreeSet<String> {
     taken
 }
 
-/// Comes back again and again until it is served. How long after `since` that was.
-async fn served(since: Instant, mut send: impl AsyncFnMut() -> u16) -> Duration {
-    while send().await == 503 {
-        assert!(since.elapsed() < BACK, "no success {:?} after everything is well", since.elapsed());
+/// Comes back again and again, told 503, until it is answered with `good`. How long after `since` that was.
+async fn served(since: Instant, good: u16, mut send: impl AsyncFnMut() -> u16) -> Duration {
+    loop {
+        match send().await {
+            503 => assert!(since.elapsed() < BACK, "no success {:?} after everything is well", since.elapsed()),
+            status => {
+                assert_eq!(status, good);
+                return since.elapsed();
+            }
+        }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    since.elapsed()
-}
-
-/// Whether the process that was started is still the one that runs.
-fn runs(service: &Service, id: Option<u32>) -> bool {
-    id.is_some() && service.process.id() == id
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,12 +63,11 @@ async fn after_an_outage_of_all_of_aws_in_which_sessions_ended_each_service_is_b
         services.push(launch.set("SHUTDOWN_TIMEOUT", "5s").start().await);
     }
     let [producer, _, payments] = &services[..] else { unreachable!("three services") };
-    let ids: Vec<_> = services.iter().map(|service| service.process.id()).collect();
     let (stop, mut clients) = (CancellationToken::new(), tokio::task::JoinSet::new());
     for _ in 0..8 {
         clients.spawn(client(format!("{}/producer", producer.url), stop.clone()));
     }
-    served(Instant::now(), async || payments.payment("acme", "before").await.status.as_u16()).await;
+    served(Instant::now(), 202, async || payments.payment("acme", "before").await.status.as_u16()).await;
     aws.wait_until("records", |aws| aws.row_count(QUEUE) > 50).await;
     let sessions = aws.count(Op::AssumeRoleWithWebIdentity);
 
@@ -85,8 +83,8 @@ async fn after_an_outage_of_all_of_aws_in_which_sessions_ended_each_service_is_b
     aws.come_back().await;
 
     let back = Instant::now();
-    let event = served(back, async || producer.event("acme", "\"after\"").await.status.as_u16());
-    let payment = served(back, async || payments.payment("acme", "after").await.status.as_u16());
+    let event = served(back, 200, async || producer.event("acme", "\"after\"").await.status.as_u16());
+    let payment = served(back, 202, async || payments.payment("acme", "after").await.status.as_u16());
     let record = async {
         let stored = |aws: &Aws| aws.rows(QUEUE).iter().any(|row| row.get("body") == "\"after\"");
         assert!(aws.holds_within(BACK, stored).await, "{BACK:?} after everything is well: {}", aws.story());
@@ -101,5 +99,5 @@ async fn after_an_outage_of_all_of_aws_in_which_sessions_ended_each_service_is_b
     let lost: Vec<_> = taken.difference(&rows).take(5).collect();
     assert!(lost.is_empty(), "told as taken, but not in the table: {lost:?}");
     assert!(aws.queue("consumer-acme-dlq").is_empty());
-    assert!(services.iter().zip(ids).all(|(service, id)| runs(service, id)), "a service has ended");
+    assert!(services.iter_mut().all(|service| service.process.runs()), "a service has ended");
 }
