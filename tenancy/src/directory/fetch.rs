@@ -199,16 +199,16 @@ impl Fetcher {
             Ok(reply) => match reply.parameter.and_then(|parameter| parameter.value) {
                 Some(value) => Some(value),
                 None => {
-                    tracing::warn!(name, "SSM's answer has no value");
                     self.0.failures.increment(1);
+                    tracing::warn!(name, "SSM's answer has no value");
                     self.0.line().answered();
                     return Single::Refused;
                 }
             },
             Err(error) if error.as_service_error().is_some_and(|error| error.is_parameter_not_found()) => None,
             Err(error) if error.code().is_some_and(is_access_denied) => {
-                tracing::error!(error = describe(&error), name, "SSM refused to read a parameter");
                 self.0.failures.increment(1);
+                tracing::error!(error = describe(&error), name, "SSM refused to read a parameter");
                 self.0.line().denied_singly();
                 return Single::Refused;
             }

@@ -106,12 +106,12 @@ impl Publisher {
             }
         }
         let left_over = again.len();
+        self.0.facts.retries.increment(left_over as u64);
         if left_over + unavailable > 0 && lane.may_log() {
             let (code, error) = said.map(in_short).unwrap_or_default();
             let queue = lane.queue.name();
             tracing::warn!(queue, code, error, left_over, unavailable, taken, "SQS did not take messages of a call");
         }
-        self.0.facts.retries.increment(left_over as u64);
         if throttled || (left_over > 1 && left_over == tried) {
             lane.troubled(again, throttled);
         } else {

@@ -145,18 +145,16 @@ impl HttpClient for Client {
             let request = HttpRequest::try_from(request.map(SdkBody::from))?;
             let answer = self.runtime.spawn(Self::post(self.http.clone(), request));
             let answer = answer.await.map_err(HttpError::from).and_then(|answer| answer);
-            let result = match &answer {
-                Ok(answer) if answer.status().is_success() => "ok",
-                Ok(answer) => {
-                    self.failed(answer.status().as_str());
-                    "refused"
-                }
-                Err(error) => {
-                    self.failed(&error.to_string());
-                    "failed"
-                }
+            let (result, why) = match &answer {
+                Ok(answer) if answer.status().is_success() => ("ok", None),
+                Ok(answer) => ("refused", Some(answer.status().as_str().to_owned())),
+                Err(error) => ("failed", Some(error.to_string())),
             };
+            // Counted before it is said: who reads the line finds it in the metrics.
             metrics::counter!("trace_exports_total", "result" => result).increment(1);
+            if let Some(why) = why {
+                self.failed(&why);
+            }
             answer
         })
     }
