@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, header};
+use tokio::time::Instant;
 
 use crate::config::Identity;
 use crate::problem::Problem;
@@ -107,20 +108,29 @@ impl Verifier {
             return Ok(tenant);
         }
         let parts = token::Parts::split(token)?;
-        let generation = self.0.keeper.generation();
-        let verified = self.judge(&parts, digest, now);
-        let Some(refusal) = verified.as_ref().err().copied().filter(|refusal| refusal.is_about_keys()) else {
-            return verified;
-        };
-        let fresh = self.0.keeper.refreshed(time).await;
-        if self.0.keeper.generation() != generation {
-            return self.judge(&parts, digest, now);
-        }
-        match (refusal, fresh) {
-            // Of a key that nobody has seen nobody can say that it is not published. What the known keys say of a token of theirs
-            // stands, though: a forger shall not have 503 for it.
-            (Refusal::UnknownKey, Freshness::Unknown) => Err(Refusal::Undecided),
-            _ => verified,
+        let (asked, begun) = (Instant::now(), self.0.keeper.begun());
+        let mut generation = self.0.keeper.generation();
+        let mut verified = self.judge(&parts, digest, now);
+        loop {
+            let Some(refusal) = verified.as_ref().err().copied().filter(|refusal| refusal.is_about_keys()) else {
+                return verified;
+            };
+            let fresh = self.0.keeper.refreshed(begun, time.saturating_sub(asked.elapsed())).await;
+            let changed = self.0.keeper.generation();
+            let has_changed = changed != generation;
+            if has_changed {
+                generation = changed;
+                verified = self.judge(&parts, digest, now);
+            }
+            match (refusal, fresh) {
+                // A key may have been published since that fetch: once more, with one that begins later.
+                (_, Freshness::Earlier) => {}
+                _ if has_changed => return verified,
+                // Of a key that nobody has seen nobody can say that it is not published. What the known keys say of a token of
+                // theirs stands, though: a forger shall not have 503 for it.
+                (Refusal::UnknownKey, Freshness::Unknown) => return Err(Refusal::Undecided),
+                _ => return verified,
+            }
         }
     }
 

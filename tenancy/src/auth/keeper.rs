@@ -33,8 +33,9 @@ const MOST_WAITING: usize = 64;
 #[derive(Debug, Clone, Default)]
 struct Known {
     keys: Option<Arc<KeySet>>,
-    /// Fetches that have ended, in whatever way.
-    rounds: u64,
+    /// Fetches that have begun, and those of them that have ended, in whatever way: one more has begun while one is under way.
+    begun: u64,
+    ended: u64,
     /// Whether the last of them got the issuer's keys.
     is_read: bool,
 }
@@ -44,6 +45,9 @@ struct Known {
 pub(super) enum Freshness {
     /// They are the issuer's, as of seconds ago.
     Read,
+    /// They are the issuer's, by a fetch that began before the question came up: what it did not find may have been
+    /// published since.
+    Earlier,
     /// Nothing: the issuer could not be read, or not yet.
     Unknown,
 }
@@ -70,7 +74,7 @@ struct Allowance {
     left: u32,
     /// When one more was allowed last.
     since: Instant,
-    /// A refresh is asked for or under way; who needs one joins it.
+    /// A refresh is asked for and has not begun; who needs one joins it.
     pending: bool,
 }
 
@@ -108,20 +112,29 @@ impl Keeper {
         Ok((keys.find(id, algorithm)?.clone(), generation))
     }
 
-    /// Waits for a refresh, if one may be had, and for at most `time`.
-    pub(super) async fn refreshed(&self, time: Duration) -> Freshness {
+    /// Fetches that have begun: what the keys lack is answered for by one that begins later.
+    pub(super) fn begun(&self) -> u64 {
+        self.known.borrow().begun
+    }
+
+    /// Waits for the fetch that is under way, or else for a new one, if one may be had, and for at most `time`. `begun` is what
+    /// [`Keeper::begun`] said before the known keys were looked at.
+    pub(super) async fn refreshed(&self, begun: u64, time: Duration) -> Freshness {
         let Ok(_place) = self.waiting.try_acquire() else { return Freshness::Unknown };
         let mut known = self.known.subscribe();
-        let before = known.borrow_and_update().rounds;
-        if !self.ask() {
+        let before = known.borrow_and_update().clone();
+        let is_under_way = before.begun > before.ended;
+        if !is_under_way && !self.ask() {
             // There were several within the last seconds, so the last one says how things are.
-            return known.borrow().freshness();
+            return before.freshness();
         }
-        let ended = known.wait_for(|known| known.rounds > before);
-        match tokio::time::timeout(time, ended).await {
+        let ended = known.wait_for(|known| known.ended > before.ended);
+        let freshness = match tokio::time::timeout(time, ended).await {
             Ok(Ok(known)) => known.freshness(),
             _ => Freshness::Unknown,
-        }
+        };
+        let is_earlier = is_under_way && before.begun <= begun && freshness == Freshness::Read;
+        if is_earlier { Freshness::Earlier } else { freshness }
     }
 
     /// Asks for a refresh; whether there will be one.
@@ -143,6 +156,7 @@ impl Keeper {
     pub(super) async fn keep(&self, fetcher: &Fetcher) {
         let mut without: u32 = 0;
         loop {
+            self.begin();
             let read = fetcher.keys().await;
             let (is_read, any) = (read.is_ok(), read.as_ref().is_ok_and(|keys| keys.len() > 0));
             match read {
@@ -157,16 +171,26 @@ impl Keeper {
                 without = without.saturating_add(1);
                 pause.mul_f64(0.5 + fastrand::f64() / 2.0)
             };
-            self.allowance.lock().unwrap_or_else(PoisonError::into_inner).pending = false;
-            self.known.send_modify(|known| {
-                known.rounds += 1;
-                known.is_read = is_read;
-            });
+            self.end(is_read);
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.wanted.notified() => {}
             }
         }
+    }
+
+    /// A fetch begins. Who asks from now on wants the next one.
+    fn begin(&self) {
+        let mut allowance = self.allowance.lock().unwrap_or_else(PoisonError::into_inner);
+        allowance.pending = false;
+        self.known.send_modify(|known| known.begun += 1);
+    }
+
+    fn end(&self, is_read: bool) {
+        self.known.send_modify(|known| {
+            known.ended = known.begun;
+            known.is_read = is_read;
+        });
     }
 
     /// Has these keys from now on, and no others: of a key that is not among them no token counts any more, seen before or not.
@@ -205,7 +229,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn at_most_64_requests_wait_for_an_issuer_that_says_nothing_and_none_beyond_its_time() {
         let keeper = Keeper::new();
-        let mut asking: Vec<_> = (0..200).map(|_| Box::pin(keeper.refreshed(Duration::from_secs(7)))).collect();
+        let mut asking: Vec<_> = (0..200).map(|_| Box::pin(keeper.refreshed(0, Duration::from_secs(7)))).collect();
         let answered = asking.iter_mut().filter_map(|one| one.as_mut().now_or_never()).collect::<Vec<_>>();
         assert_eq!(answered, [Freshness::Unknown; 200 - MOST_WAITING]);
         let began = Instant::now();
@@ -213,6 +237,30 @@ mod tests {
             assert_eq!(one.await, Freshness::Unknown);
         }
         assert_eq!(began.elapsed(), Duration::from_secs(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fetch_that_was_under_way_before_the_question_is_not_the_last_word() {
+        let keeper = Keeper::new();
+        let time = Duration::from_secs(7);
+        keeper.begin();
+        let mut asked_before_its_end = Box::pin(keeper.refreshed(keeper.begun(), time));
+        assert_eq!(asked_before_its_end.as_mut().now_or_never(), None);
+        keeper.end(true);
+        assert_eq!(asked_before_its_end.await, Freshness::Earlier);
+        // Nobody asked for more: what the fetch under way brings may be all that was wanted.
+        assert_eq!(keeper.wanted.notified().now_or_never(), None);
+
+        let question = keeper.begun();
+        let mut asks = Box::pin(keeper.refreshed(question, time));
+        assert_eq!(asks.as_mut().now_or_never(), None);
+        assert_eq!(keeper.wanted.notified().now_or_never(), Some(()));
+        keeper.begin();
+        // The same question, by a second request: this fetch began after it.
+        let mut joins = Box::pin(keeper.refreshed(question, time));
+        assert_eq!(joins.as_mut().now_or_never(), None);
+        keeper.end(true);
+        assert_eq!((asks.await, joins.await), (Freshness::Read, Freshness::Read));
     }
 
     #[tokio::test(start_paused = true)]
